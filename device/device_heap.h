@@ -44,7 +44,7 @@ struct pto_device_heap {
 /* A heap of `capacity_bytes` (cut down to a multiple of PTO_DEVICE_ALIGN), for at most `most_blocks` allocations at a
  * time.  False where the system refuses memory, or there is none to deal with. */
 bool pto_device_heap_init(struct pto_device_heap *heap, uint64_t capacity_bytes, uint32_t most_blocks);
-/* Takes zeroed structs too. */
+/* A zeroed struct is allowed. */
 void pto_device_heap_fini(struct pto_device_heap *heap);
 
 /* A block of at least `size_bytes` (0 counts as 1), its index; PTO_DEVICE_NO_BLOCK where no free one is large enough,

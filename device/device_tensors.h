@@ -49,7 +49,7 @@ struct pto_device_tensors {
 
 bool pto_device_tensors_init(struct pto_device_tensors *tensors, uint64_t memory_bytes, uint32_t tensor_count,
                              uint64_t context);
-/* Takes zeroed structs too. */
+/* A zeroed struct is allowed. */
 void pto_device_tensors_fini(struct pto_device_tensors *tensors);
 
 /* A zeroed tensor.  PTO_OK, or PTO_EINVAL, PTO_ENOMEM with the sentence. */

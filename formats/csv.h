@@ -27,7 +27,7 @@ struct pto_csv {
 /* PTO_OK; PTO_EINVAL, PTO_ESYSTEM, PTO_ENOMEM with the file, its line and a sentence.  Empty lines are passed over.
  * fini is due in any case. */
 PTO_MUST_CHECK int pto_csv_read(const char *path, struct pto_csv *csv, struct pto_error *error);
-/* Takes zeroed ones. */
+/* A zeroed one is allowed. */
 void pto_csv_fini(struct pto_csv *csv);
 
 /* The column of this name; UINT32_MAX: there is none. */

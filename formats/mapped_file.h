@@ -17,7 +17,7 @@ struct pto_mapped_file {
 
 /* PTO_OK, or PTO_ESYSTEM with path and reason. */
 PTO_MUST_CHECK int pto_mapped_file_init(struct pto_mapped_file *file, const char *path, struct pto_error *error);
-/* Takes zeroed structs too. */
+/* A zeroed struct is allowed. */
 void pto_mapped_file_fini(struct pto_mapped_file *file);
 
 #endif

@@ -37,7 +37,7 @@ struct pto_npy {
  * what we have no use for (objects, records, Fortran order, big-endian), PTO_ENOMEM; with path and reason in `error`.
  */
 PTO_MUST_CHECK int pto_npy_read(const char *path, struct pto_npy *npy, struct pto_error *error);
-/* Takes zeroed structs too. */
+/* A zeroed struct is allowed. */
 void pto_npy_fini(struct pto_npy *npy);
 
 /* The preamble and header alone, out of memory: fills all but `data`, and *header_bytes, where the elements begin.

@@ -106,8 +106,8 @@ static void check_metadata(struct pto_json_reader *reader, json_t *metadata) {
   json_t *value;
   pto_json_read_at(reader, METADATA);
   if (!json_is_object(metadata)) pto_json_read_refuse(reader, "is no object");
-  json_object_foreach(metadata, key, value) if (!json_is_string(value))
-      pto_json_read_refuse(reader, "\"%.70s\" is no string", key);
+  json_object_foreach(metadata, key, value)
+    if (!json_is_string(value)) pto_json_read_refuse(reader, "\"%.70s\" is no string", key);
 }
 
 /* ---- the list ---- */

@@ -78,7 +78,7 @@ PTO_MUST_CHECK int pto_safetensors_init(struct pto_safetensors *tensors, const c
 /* The same of bytes that the caller keeps until fini; sentences begin with `name`. */
 PTO_MUST_CHECK int pto_safetensors_init_memory(struct pto_safetensors *tensors, const char *name, const void *bytes,
                                                uint64_t size_bytes, struct pto_error *error);
-/* Takes zeroed structs too. */
+/* A zeroed struct is allowed. */
 void pto_safetensors_fini(struct pto_safetensors *tensors);
 
 /* Whether the bytes begin like such a file: a length that could be a header's, and a brace. */

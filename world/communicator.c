@@ -34,6 +34,11 @@ struct pto_rank_comm *pto_rank_comm_of(const struct pto_rank *rank, uint64_t uid
   return NULL;
 }
 
+uint32_t pto_rank_comm_number(const struct pto_rank *rank, uint64_t uid) {
+  const struct pto_rank_comm *comm = pto_rank_comm_of(rank, uid);
+  return comm ? comm->number : 0;
+}
+
 uint32_t pto_comm_place(const struct pto_runtime *rt, struct pto_comm comm) {
   const struct pto_rank_comm *its = pto_rank_comm_at(rank_of(rt), comm.id);
   return its ? its->place : UINT32_MAX;
@@ -87,7 +92,7 @@ static struct pto_rank_comm *find_or_make(struct pto_rank *rank, uint64_t uid, c
   comm->uid = uid;
   comm->size = count;
   memcpy(comm->ranks, ranks, count * sizeof *ranks);
-  while (comm->ranks[comm->place] != rank->index) comm->place++;
+  comm->place = pto_comm_place_of(comm, rank->index);
   rank->comms[rank->comm_count - 1] = comm;
   return comm;
 }
@@ -141,13 +146,12 @@ static bool tell_others(struct pto_rank *rank, const struct pto_rank_comm *comm,
 void pto_rank_take_join(struct pto_rank *rank, const struct pto_world_message *message) {
   const uint32_t *ranks = (const uint32_t *)(const void *)message->payload;
   struct pto_rank_comm *comm = find_or_make(rank, message->comm, ranks, (uint32_t)(message->bytes / sizeof *ranks));
-  uint32_t place = 0;
   if (!comm) {
     rank->part->is_out_of_memory = true;
     return;
   }
-  while (comm->ranks[place] != message->source) place++;
-  comm->sizes[place] = (struct pto_comm_sizes){true, message->signal_count, message->window_bytes};
+  comm->sizes[pto_comm_place_of(comm, message->source)] =
+      (struct pto_comm_sizes){true, message->signal_count, message->window_bytes};
   comm->joined_count++;
   comm->last_joined = message->source;
 }

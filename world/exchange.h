@@ -7,9 +7,8 @@
  *   processes.c     whether there are several processes, and what joins them
  *   exchange_mpi.c  of processes: all that calls MPI, a plug-in (libpto_mpi.so)
  *
- * Owned by the caller that made it.  All parts come to each one; it orders what one did before it
- * before what another does after it.  Each part calls with its own index, on its own thread; of processes, that which
- * made it.
+ * Owned by the caller that made it.  All parts come to each one; it orders what one did before it before what another
+ * does after it.  Each part calls with its own index, on its own thread; of processes, that which made it.
  */
 #ifndef PTO_WORLD_EXCHANGE_H
 #define PTO_WORLD_EXCHANGE_H
@@ -24,7 +23,7 @@ struct pto_exchange_bytes {
   unsigned char *data;
   size_t count, capacity;
 };
-/* Room for `bytes` more, behind what is there; NULL: no memory. */
+/* Room for `count` more bytes, behind what is there; NULL: no memory. */
 static inline void *pto_exchange_bytes_add(struct pto_exchange_bytes *bytes, size_t count) {
   if (bytes->capacity - bytes->count < count) {
     const size_t capacity = 2 * (bytes->count + count);
@@ -62,7 +61,7 @@ PTO_MUST_CHECK int pto_exchange_join(struct pto_exchange **exchange_out, struct 
 #define PTO_EXCHANGE_OF_MPI "pto_exchange_of_mpi"
 typedef struct pto_exchange *pto_exchange_of_mpi_function(uint32_t process_count, const char **sentence);
 
-static inline void pto_exchange_destroy(struct pto_exchange *exchange) { /* takes NULL */
+static inline void pto_exchange_destroy(struct pto_exchange *exchange) { /* NULL is allowed */
   if (exchange) exchange->destroy(exchange);
 }
 /* False where a part is not well, or is out of memory: the same for all. */

@@ -46,7 +46,7 @@ static bool tell(struct pto_part *part, struct pto_world_message *message, uint6
 }
 
 bool pto_part_send(struct pto_part *part, struct pto_world_message *message) {
-  if (pto_part_has(part, message->target)) return pto_rank_put(pto_part_rank(part, message->target), message);
+  if (pto_part_has(part, message->target)) return pto_rank_push_message(pto_part_rank(part, message->target), message);
   const bool is_told = tell(part, message, message->at);
   if (!is_told || !is_handed(part, message)) free(message);
   return is_told;
@@ -101,7 +101,7 @@ bool pto_part_take_told(struct pto_part *part) {
     if (is_own && !message) {
       is_well = false;
     } else if (!told->is_flow) {
-      is_well &= pto_rank_put(pto_part_rank(part, told->target), message);
+      is_well &= pto_rank_push_message(pto_part_rank(part, told->target), message);
     } else if (!begin_flow(part, told, message, NULL)) {
       free(message);
       is_well = false;

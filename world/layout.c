@@ -43,9 +43,9 @@ bool pto_remote_is_dense(const struct pto_remote_layout *layout) {
   return outer == 0;
 }
 
-/* Calls for each run: `copy` moves `bytes` between the memory at an offset and the next packed bytes. */
-static void for_each_run(const struct pto_remote_layout *layout, unsigned char *memory, unsigned char *packed,
-                         bool is_gather) {
+/* Moves each run of elements between `memory` and `packed`. */
+static void move_runs(const struct pto_remote_layout *layout, unsigned char *memory, unsigned char *packed,
+                      bool is_gather) {
   uint64_t index[PTO_MAX_DIMS] = {0};
   uint32_t outer;
   const uint64_t run_bytes = bytes_of(run_of(layout, &outer), layout->dtype);
@@ -66,9 +66,9 @@ static void for_each_run(const struct pto_remote_layout *layout, unsigned char *
 }
 
 void pto_remote_gather(const struct pto_remote_layout *layout, const unsigned char *base, unsigned char *packed) {
-  for_each_run(layout, (unsigned char *)(uintptr_t)base, packed, true);
+  move_runs(layout, (unsigned char *)(uintptr_t)base, packed, true);
 }
 
 void pto_remote_scatter(const struct pto_remote_layout *layout, unsigned char *base, const unsigned char *packed) {
-  for_each_run(layout, base, (unsigned char *)(uintptr_t)packed, false);
+  move_runs(layout, base, (unsigned char *)(uintptr_t)packed, false);
 }

@@ -6,7 +6,8 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
+
+#include <runtime/base/process.h>
 
 /* How many processes the launcher says that it has started: Open MPI's, and those that speak PMI; 1: there is none. */
 static uint32_t count_processes(void) {
@@ -19,16 +20,11 @@ static uint32_t count_processes(void) {
 /* Beside the executable, or where it is installed.  It stays until the process ends, as MPI does. */
 static void *load_plug_in(void) {
   static const char *const places[] = {"libpto_mpi.so", "../lib/pto/libpto_mpi.so"};
-  char executable[PATH_MAX], path[PATH_MAX];
+  char folder[PATH_MAX], path[PATH_MAX];
   void *plug_in = NULL;
-  const ssize_t length = readlink("/proc/self/exe", executable, sizeof executable - 1);
-  if (length <= 0) return NULL;
-  executable[length] = '\0';
-  char *slash = strrchr(executable, '/');
-  if (!slash) return NULL;
-  *slash = '\0';
+  if (!pto_process_folder(folder)) return NULL;
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(places) && !plug_in; i++)
-    if (snprintf(path, sizeof path, "%s/%s", executable, places[i]) < (int)sizeof path)
+    if (snprintf(path, sizeof path, "%s/%s", folder, places[i]) < (int)sizeof path)
       plug_in = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   return plug_in;
 }

@@ -30,7 +30,7 @@ static bool comes_before(const struct pto_world_message *a, const struct pto_wor
   return a->source != b->source ? a->source < b->source : a->sequence < b->sequence;
 }
 
-bool pto_rank_put(struct pto_rank *rank, struct pto_world_message *message) {
+bool pto_rank_push_message(struct pto_rank *rank, struct pto_world_message *message) {
   if (!pto_grow(&rank->inbox, &rank->inbox_count, &rank->inbox_capacity, sizeof(struct pto_world_message *))) {
     free(message);
     return false;

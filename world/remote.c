@@ -59,8 +59,8 @@ static bool honour(struct pto_rank *rank, struct pto_remote_ticket ticket) {
     return false;
   struct pto_waiting_core *core = &rank->clock.cores->solo.waiting.cores[ticket.core];
   rank->tickets[ticket.core].serial = 0;
-  pto_rendezvous_answer(&core->all->rendezvous,
-                        (struct pto_rendezvous_member){core->message.rendezvous, core->message.role});
+  pto_rendezvous_answer_peer(&core->all->rendezvous,
+                             (struct pto_rendezvous_member){core->message.rendezvous, core->message.role});
   return true;
 }
 
@@ -372,8 +372,7 @@ static bool holds(enum pto_compare compare, int32_t found, int32_t value) {
 
 void pto_rank_take_signal(struct pto_rank *rank, const struct pto_world_message *message) {
   struct pto_rank_comm *comm = pto_rank_comm_of(rank, message->comm);
-  uint32_t source = 0;
-  while (comm->ranks[source] != message->source) source++;
+  const uint32_t source = pto_comm_place_of(comm, message->source);
   int32_t *signal = &comm->signals[message->signal];
   *signal = message->is_set ? message->value : (int32_t)((uint32_t)*signal + (uint32_t)message->value);
   comm->notified[(size_t)message->signal * comm->size + source]++;

@@ -395,16 +395,8 @@ static void say(const struct pto_rank *rank) {
 
 /* ---- the sentence ---- */
 
-static struct pto_stuck_wait *waits_of(const struct pto_exchange_bytes *bytes) {
-  return (struct pto_stuck_wait *)(void *)bytes->data;
-}
-
-static size_t count_of(const struct pto_exchange_bytes *bytes) { return bytes->count / sizeof(struct pto_stuck_wait); }
-
 /* The wait that the first one comes down to. */
-static size_t find_cause(const struct pto_exchange_bytes *bytes) {
-  const struct pto_stuck_wait *waits = waits_of(bytes);
-  const size_t count = count_of(bytes);
+static size_t find_cause(const struct pto_stuck_wait *waits, size_t count) {
   size_t at = 0;
   for (size_t steps = 0; steps < count; steps++) {
     size_t next = 0;
@@ -416,10 +408,9 @@ static size_t find_cause(const struct pto_exchange_bytes *bytes) {
   return 0; /* they go round */
 }
 
-static uint32_t count_ranks(const struct pto_exchange_bytes *bytes) {
-  const struct pto_stuck_wait *waits = waits_of(bytes);
+static uint32_t count_ranks(const struct pto_stuck_wait *waits, size_t count) {
   uint32_t ranks = 0;
-  for (size_t i = 0; i < count_of(bytes); i++) ranks += i == 0 || waits[i].rank != waits[i - 1].rank;
+  for (size_t i = 0; i < count; i++) ranks += i == 0 || waits[i].rank != waits[i - 1].rank;
   return ranks;
 }
 
@@ -430,14 +421,15 @@ static bool is_alike(const struct pto_stuck_wait *a, const struct pto_stuck_wait
 }
 
 /* The wait, and who waits likewise; not where one before it, or the one at `cause`, has said so. */
-static void add_wait(const struct pto_exchange_bytes *bytes, size_t at, size_t cause, char *text, size_t size) {
-  const struct pto_stuck_wait *waits = waits_of(bytes);
+static void add_wait(const struct pto_part *part, size_t at, size_t cause, char *text, size_t size) {
+  size_t count;
+  const struct pto_stuck_wait *waits = pto_stuck_waits(part, &count);
   if (at != cause && is_alike(&waits[at], &waits[cause])) return;
   for (size_t i = 0; i < at && at != cause; i++)
     if (is_alike(&waits[i], &waits[at])) return;
   pto_text_append(text, size, "; %s", waits[at].text);
   uint32_t others = 0;
-  for (size_t i = 0; i < count_of(bytes); i++) {
+  for (size_t i = 0; i < count; i++) {
     if (waits[i].rank == waits[at].rank || !is_alike(&waits[i], &waits[at])) continue;
     pto_text_append(text, size, "%s%" PRIu32, others++ ? ", " : "; likewise rank ", waits[i].rank);
   }
@@ -453,10 +445,12 @@ void pto_part_describe_stuck(struct pto_part *part, char *text, size_t size) {
     if (!part->ranks[i].is_over) say(&part->ranks[i]);
   struct pto_exchange_visit visit = {part->index, 0, &part->out, &part->stuck};
   (void)pto_exchange_meet(part->world->exchange, &visit, true);
-  pto_text_append(text, size, "%" PRIu32 " of %" PRIu32 " ranks wait for ever", count_ranks(&part->stuck),
+  size_t count;
+  const struct pto_stuck_wait *waits = pto_stuck_waits(part, &count);
+  pto_text_append(text, size, "%" PRIu32 " of %" PRIu32 " ranks wait for ever", count_ranks(waits, count),
                   part->world->rank_count);
-  const size_t cause = find_cause(&part->stuck);
-  if (cause < count_of(&part->stuck)) add_wait(&part->stuck, cause, cause, text, size);
-  for (size_t i = 0; i < count_of(&part->stuck); i++)
-    if (i != cause) add_wait(&part->stuck, i, cause, text, size);
+  const size_t cause = find_cause(waits, count);
+  if (cause < count) add_wait(part, cause, cause, text, size);
+  for (size_t i = 0; i < count; i++)
+    if (i != cause) add_wait(part, i, cause, text, size);
 }

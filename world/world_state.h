@@ -293,7 +293,7 @@ uint64_t pto_rank_now(const struct pto_rank *rank);
 /* A message of the rank `source`, with room for `bytes`; NULL: no memory. */
 struct pto_world_message *pto_rank_message(struct pto_rank *source, uint32_t target, uint8_t kind, uint64_t bytes);
 /* Takes the message, which comes to the rank at message->at.  False: no memory, and it is freed. */
-bool pto_rank_put(struct pto_rank *rank, struct pto_world_message *message);
+bool pto_rank_push_message(struct pto_rank *rank, struct pto_world_message *message);
 /* The same for the rank that is its target, perhaps of another part. */
 bool pto_part_send(struct pto_part *part, struct pto_world_message *message);
 /* Lets the rank run, up to `horizon`; one that is over takes what comes first. */
@@ -309,7 +309,7 @@ void pto_rank_limit(struct pto_rank *rank, uint64_t horizon);
 
 /* One that calls `its` at its first turn; NULL: no memory, or no thread. */
 struct pto_rank_thread *pto_rank_thread_create(void (*its)(void *context), void *context);
-/* After `its` has returned, or without it having begun.  Takes NULL too. */
+/* After `its` has returned, or without it having begun.  NULL is allowed. */
 void pto_rank_thread_destroy(struct pto_rank_thread *thread, bool has_ended);
 /* Its turn: until it suspends, or `its` returns. */
 void pto_rank_thread_resume(struct pto_rank_thread *thread);
@@ -332,6 +332,15 @@ bool pto_part_take_told(struct pto_part *part);
 struct pto_rank_comm *pto_rank_comm_at(const struct pto_rank *rank, uint64_t number);
 /* Of a message; the rank knows it. */
 struct pto_rank_comm *pto_rank_comm_of(const struct pto_rank *rank, uint64_t uid);
+/* What its kernels call that; 0: the rank does not know it. */
+uint32_t pto_rank_comm_number(const struct pto_rank *rank, uint64_t uid);
+/* The place of one of its ranks. */
+static inline uint32_t pto_comm_place_of(const struct pto_rank_comm *comm, uint32_t rank) {
+  uint32_t place = 0;
+  while (place < comm->size && comm->ranks[place] != rank) place++;
+  PTO_ASSERT(place < comm->size);
+  return place;
+}
 /* Where the window of the rank at that place is, for this rank: only its own has memory. */
 void *pto_comm_window_addr(const struct pto_rank_comm *comm, uint32_t place);
 pto_rank_take pto_rank_take_join;
@@ -393,5 +402,10 @@ void pto_remote_scatter(const struct pto_remote_layout *layout, unsigned char *b
 
 /* Why no rank of the world goes on.  All parts call it at once, and get the same sentence. */
 void pto_part_describe_stuck(struct pto_part *part, char *text, size_t size);
+/* What it has found, of all parts. */
+static inline const struct pto_stuck_wait *pto_stuck_waits(const struct pto_part *part, size_t *count_out) {
+  *count_out = part->stuck.count / sizeof(struct pto_stuck_wait);
+  return (const struct pto_stuck_wait *)(const void *)part->stuck.data;
+}
 
 #endif

@@ -21,7 +21,7 @@ struct pto_plain_decoder {
 
 /* False where there is no memory. */
 bool pto_plain_decoder_init(struct pto_plain_decoder *decoder, const struct pto_language_model *model);
-/* Takes zeroed structs too. */
+/* A zeroed struct is allowed. */
 void pto_plain_decoder_fini(struct pto_plain_decoder *decoder);
 /* The logits (vocab_size) after `token` at `position`, the next one after those before; valid until the next step. */
 const float *pto_plain_decoder_step(struct pto_plain_decoder *decoder, uint32_t token, uint32_t position);

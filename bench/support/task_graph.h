@@ -57,7 +57,7 @@ struct pto_task_graph {
 
 /* NULL: there is no such pattern, or no memory. */
 struct pto_task_graph *pto_task_graph_create(const char *pattern, uint32_t task_count);
-/* Takes NULL too. */
+/* NULL is allowed. */
 void pto_task_graph_destroy(struct pto_task_graph *graph);
 
 /* What a task does with the first elements of its tiles, in order; z is for accesses of three. */

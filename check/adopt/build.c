@@ -12,6 +12,7 @@
 #include <compat/kernel/object_cache.h>
 #include <compat/kernel/kernel.h>
 #include <runtime/base/base.h>
+#include <runtime/base/process.h>
 #include <runtime/base/thread.h>
 
 #define DEFAULT_FOLDER "build/adopted"
@@ -33,13 +34,10 @@ static bool find_compat(char path[PATH_MAX]) {
   static const char *const relative[] = {"../compat", "../lib/pto/compat"};
   const char *named = getenv("PTO_COMPAT");
   if (named && *named) return realpath(named, path) != NULL;
-  char executable[PATH_MAX], folder[PATH_MAX + 64];
-  const ssize_t length = readlink("/proc/self/exe", executable, sizeof executable - 1);
-  if (length <= 0) return false;
-  executable[length] = '\0';
-  *strrchr(executable, '/') = '\0';
+  char own[PATH_MAX], folder[PATH_MAX + 64];
+  if (!pto_process_folder(own)) return false;
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(relative); i++) {
-    snprintf(folder, sizeof folder, "%s/%s/include", executable, relative[i]);
+    snprintf(folder, sizeof folder, "%s/%s/include", own, relative[i]);
     if (access(folder, R_OK) != 0) continue;
     folder[strlen(folder) - strlen("/include")] = '\0';
     return realpath(folder, path) != NULL;

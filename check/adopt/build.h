@@ -31,7 +31,7 @@ struct pto_adopted_build {
  * is borrowed until fini. */
 PTO_MUST_CHECK int pto_adopted_build(const struct pto_adopted *adopted, bool has_kernels,
                                      struct pto_adopted_build *build, struct pto_error *error);
-/* Takes zeroed ones. */
+/* A zeroed one is allowed. */
 void pto_adopted_build_fini(struct pto_adopted_build *build);
 
 #endif

@@ -98,7 +98,7 @@ PTO_MUST_CHECK int pto_adopted_read(const char *path, struct pto_adopted *adopte
 /* The same of bytes that are called `path`. */
 PTO_MUST_CHECK int pto_adopted_read_memory(const char *path, const void *bytes, size_t size,
                                            struct pto_adopted *adopted, struct pto_error *error);
-/* Takes zeroed ones. */
+/* A zeroed one is allowed. */
 void pto_adopted_fini(struct pto_adopted *adopted);
 
 /* A path of the manifest as seen from the working folder; false where it is too long. */

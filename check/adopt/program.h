@@ -32,7 +32,7 @@ struct pto_adopted_program {
  * PTO_EINVAL, PTO_ENOTSUP, PTO_ESYSTEM, PTO_ENOMEM with the sentence. */
 PTO_MUST_CHECK int pto_adopted_program_load(const char *path, bool has_kernels,
                                             struct pto_adopted_program **program_out, struct pto_error *error);
-/* Takes NULL too. */
+/* NULL is allowed. */
 void pto_adopted_program_destroy(struct pto_adopted_program *program);
 /* Whether the manifest gives the bytes of a tensor. */
 bool pto_adopted_program_has_bytes(const struct pto_adopted_program *program, const char *tensor);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include <check/calibrate/stages.h>
 
-#include <inttypes.h>
 #include <string.h>
 
 #define MICROSECOND_PS UINT64_C(1000000)
-#define LEAST_PS (5 * MICROSECOND_PS) /* shorter rows are no part of the mean */
+#define LEAST_PS (5 * MICROSECOND_PS) /* of shorter rows those are fitted to that say of how many calls they are */
 
 /* ---- the rows ---- */
 
@@ -262,30 +261,4 @@ bool pto_stages_fit(const struct pto_chip *chip, const struct pto_kernel_table *
   if (search.row_count == 0) return false;
   descend(&search, fit);
   return true;
-}
-
-/* ---- the page ---- */
-
-uint64_t pto_stages_put_errors(const struct pto_chip *chip, const struct pto_kernel_table *table, FILE *to) {
-  const struct pto_stage_row *row;
-  uint32_t at = 0, count, counted = 0;
-  uint64_t sum = 0;
-  fputs("| set | kernel | measured, µs | fitted without it, µs | error |\n|---|---|---|---|---|\n", to);
-  while ((row = next_row(&at, &count)) != NULL) {
-    struct pto_stage_fit fit;
-    const uint64_t is = pto_stages_measured(table, row);
-    if (is == 0 || !pto_stages_fit(chip, table, row, &fit)) continue;
-    const uint64_t says = pto_stages_predict(chip, &fit, row);
-    const uint64_t apart = (uint64_t)((unsigned __int128)(says > is ? says - is : is - says) * 10000 / is);
-    fprintf(to, "| %s | %s | %" PRIu64 ".%02" PRIu64 " | %" PRIu64 ".%02" PRIu64 " | %s%" PRIu64 ".%" PRIu64 " %% |\n",
-            row->set, row->name, is / MICROSECOND_PS, is / 10000 % 100, says / MICROSECOND_PS, says / 10000 % 100,
-            says < is ? "−" : "+", (apart + 5) / 100, (apart + 5) / 10 % 10);
-    if (is < LEAST_PS) continue;
-    sum += apart;
-    counted++;
-  }
-  const uint64_t mean = counted ? sum / counted : 0;
-  fprintf(to, "| mean of the %" PRIu32 " above 5 µs | | | | %" PRIu64 ".%" PRIu64 " %% |\n", counted, (mean + 5) / 100,
-          (mean + 5) / 10 % 10);
-  return mean;
 }

@@ -47,9 +47,4 @@ uint64_t pto_stages_predict(const struct pto_chip *chip, const struct pto_stage_
 /* What a row was measured at; 0: the table has it not. */
 uint64_t pto_stages_measured(const struct pto_kernel_table *table, const struct pto_stage_row *row);
 
-/* Writes a table for a page: each row, its time, what the stages say that were fitted without it, and the error; and
- * the mean of the absolute errors of rows above 5 µs, which it returns in ten thousandths.  Rows of the list that the
- * table has not are left out. */
-uint64_t pto_stages_put_errors(const struct pto_chip *chip, const struct pto_kernel_table *table, FILE *to);
-
 #endif

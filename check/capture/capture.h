@@ -120,7 +120,7 @@ struct pto_capture {
   size_t core_capacity, task_capacity, access_capacity, buffer_capacity, edge_capacity, span_capacity;
 };
 
-/* Takes zeroed ones. */
+/* A zeroed one is allowed. */
 void pto_capture_fini(struct pto_capture *capture);
 
 /* Whether the file says that it is a capture. */

@@ -23,7 +23,7 @@ struct pto_capture_program;
 /* PTO_OK; PTO_EINVAL, PTO_ESYSTEM, PTO_ENOMEM with the sentence. */
 PTO_MUST_CHECK int pto_capture_program_load(const char *path, struct pto_capture_program **program_out,
                                             struct pto_error *error);
-/* Takes NULL too. */
+/* NULL is allowed. */
 void pto_capture_program_destroy(struct pto_capture_program *program);
 const struct pto_program *pto_capture_program_program(const struct pto_capture_program *program);
 

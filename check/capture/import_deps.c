@@ -153,8 +153,8 @@ static bool is_ordering(json_t *object) {
   json_t *flags = json_object_get(object, "flags"), *flag;
   size_t i;
   if (!json_is_array(flags)) return true; /* before August 2026 all were */
-  json_array_foreach(flags, i,
-                     flag) if (json_is_string(flag) && strcmp(json_string_value(flag), "wait") == 0) return true;
+  json_array_foreach(flags, i, flag)
+    if (json_is_string(flag) && strcmp(json_string_value(flag), "wait") == 0) return true;
   return false;
 }
 

@@ -15,7 +15,7 @@ static uint64_t size_of_change(const struct pto_compared_case *c) {
 }
 
 /* Relative to what it was: a percent of a short case is as much as one of a long case. */
-static int by_change(const void *left, const void *right) {
+static int order_cases(const void *left, const void *right) {
   const struct pto_compared_case *a = left, *b = right;
   const double x = (double)size_of_change(a) / (double)pto_max_u64(a->times[0], 1),
                y = (double)size_of_change(b) / (double)pto_max_u64(b->times[0], 1);
@@ -60,10 +60,10 @@ int pto_compared_baselines_make(const struct pto_baseline *a, const struct pto_b
   bool is_fine = true;
   memset(found, 0, sizeof *found);
   json_object_foreach(a->cases, text, value) is_fine = is_fine && compare_case(a, b, text, found);
-  json_object_foreach(b->cases, text, value) if (is_fine && !json_object_get(a->cases, text)) is_fine =
-      add(found, text, "only in B", 0, 0);
+  json_object_foreach(b->cases, text, value)
+    if (is_fine && !json_object_get(a->cases, text)) is_fine = add(found, text, "only in B", 0, 0);
   if (!is_fine) return pto_error_set(error, PTO_ENOMEM, "no memory for a comparison");
-  if (found->count) qsort(found->cases, found->count, sizeof *found->cases, by_change);
+  if (found->count) qsort(found->cases, found->count, sizeof *found->cases, order_cases);
   return PTO_OK;
 }
 

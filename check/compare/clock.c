@@ -42,8 +42,8 @@ int pto_clock_add(json_t *times, json_t *result, struct pto_error *error) {
     failures += add_time(times, json_string_value(json_object_get(kernel, "name")), before,
                          pto_kernel_ps(result, kernel) / PS_PER_NS / pto_max_u64(calls, 1));
   }
-  json_object_foreach(times, name, list) if (json_array_size(list) == before) failures +=
-      json_array_append_new(list, json_integer(0));
+  json_object_foreach(times, name, list)
+    if (json_array_size(list) == before) failures += json_array_append_new(list, json_integer(0));
   return failures ? pto_error_set(error, PTO_ENOMEM, "no memory for times") : PTO_OK;
 }
 

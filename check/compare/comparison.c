@@ -112,8 +112,8 @@ static uint32_t count_resources(json_t *accounts, const char *resource) {
   size_t i;
   json_t *account;
   json_int_t count = 0;
-  json_array_foreach(accounts, i, account) if (strcmp(resource_of(account), resource) == 0) count +=
-      json_integer_value(json_object_get(account, "count"));
+  json_array_foreach(accounts, i, account)
+    if (strcmp(resource_of(account), resource) == 0) count += json_integer_value(json_object_get(account, "count"));
   return count > 0 ? (uint32_t)pto_min_u64((uint64_t)count, UINT32_MAX) : 1;
 }
 

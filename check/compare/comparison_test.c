@@ -80,7 +80,7 @@ static json_t *with_looks(json_t *result, double us) {
   json_t *kernel;
   size_t i;
   json_array_foreach(json_object_get(json_object_get(result, "stats"), "kernels"), i, kernel)
-      json_object_set(kernel, "compute_us", json_object_get(kernel, "total_us"));
+    json_object_set(kernel, "compute_us", json_object_get(kernel, "total_us"));
   json_t *stats = json_object_get(result, "stats"), *path = json_object_get(json_object_get(stats, "path"), "us");
   json_array_append_new(json_object_get(stats, "accounts"),
                         json_pack("{s:s, s:s, s:i, s:{s:f}}", "resource", "schedulers", "kind", "scheduler", "count", 1,

@@ -27,7 +27,7 @@ uint64_t pto_alike_ps(json_t *group) {
   return pto_ps_of(median) * (uint64_t)json_integer_value(json_object_get(group, "calls"));
 }
 
-static int by_change(const void *left, const void *right) {
+static int order_rows(const void *left, const void *right) {
   const struct pto_compared *a = left, *b = right;
   const double x = fabs(pto_compared_change_us(a)) / a->resource_count,
                y = fabs(pto_compared_change_us(b)) / b->resource_count;
@@ -44,7 +44,7 @@ bool pto_gathered_take(struct pto_gathered_rows *rows, const uint32_t counts[2],
     if (rank) row->shift = pto_shift_between(from->times[0], counts[0], from->times[1], counts[1], rank);
     for (int side = 0; side < 2; side++) row->times[side] = pto_range_of(from->times[side], counts[side]);
   }
-  if (to->items) qsort(to->items, to->count, sizeof *to->items, by_change);
+  if (to->items) qsort(to->items, to->count, sizeof *to->items, order_rows);
   free(rows->items);
   *rows = (struct pto_gathered_rows){0};
   return to->items != NULL;

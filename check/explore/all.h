@@ -35,7 +35,7 @@ struct pto_explore_relation {
 struct pto_explore_all;
 /* NULL where there is no memory. */
 struct pto_explore_all *pto_explore_all_create(const struct pto_explore_relation *relation);
-/* Takes NULL too. */
+/* NULL is allowed. */
 void pto_explore_all_destroy(struct pto_explore_all *all);
 
 /* A run: begin, choose at each decision (of struct pto_explore_chooser), end.  `position` is the last one.  PTO_OK, or

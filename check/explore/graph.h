@@ -53,7 +53,7 @@ struct pto_explore_graph {
 
 /* From what was recorded, perhaps of several runs one behind the other.  PTO_OK or PTO_ENOMEM. */
 PTO_MUST_CHECK int pto_explore_graph_init(struct pto_explore_graph *graph, const struct pto_trace *trace);
-/* Takes zeroed structs too. */
+/* A zeroed struct is allowed. */
 void pto_explore_graph_fini(struct pto_explore_graph *graph);
 
 bool pto_explore_graph_is_dependent(const struct pto_explore_graph *graph, uint64_t a, uint64_t b);

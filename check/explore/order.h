@@ -57,7 +57,7 @@ struct pto_explore_replay {
 };
 /* Takes memory for each task up to the last that is held: holds of a file are checked first.  False without memory. */
 PTO_MUST_CHECK bool pto_explore_replay_init(struct pto_explore_replay *replay, const struct pto_explore_holds *holds);
-/* Takes zeroed structs too. */
+/* A zeroed struct is allowed. */
 void pto_explore_replay_fini(struct pto_explore_replay *replay);
 /* Before a run. */
 void pto_explore_replay_begin(struct pto_explore_replay *replay);

@@ -71,7 +71,7 @@ struct pto_access_graph {
   uint64_t pair_count; /* distinct pairs of tasks with an edge: what the runtime counts */
 };
 
-/* PTO_OK; PTO_ENOMEM; PTO_EINVAL where the record lacks a part.  With the sentence; fini takes zeroed ones. */
+/* PTO_OK; PTO_ENOMEM; PTO_EINVAL where the record lacks a part.  With the sentence; fini of a zeroed one is allowed. */
 PTO_MUST_CHECK int pto_access_graph_init(struct pto_access_graph *graph, const struct pto_trace *trace, uint32_t rules,
                                          struct pto_error *error);
 void pto_access_graph_fini(struct pto_access_graph *graph);

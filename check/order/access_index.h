@@ -59,7 +59,7 @@ struct pto_access_index {
   uint32_t own; /* the region of exactly these fields that the last lookup met; PTO_INDEX_NONE */
 };
 
-/* PTO_OK or PTO_ENOMEM; fini takes zeroed and half-made ones. */
+/* PTO_OK or PTO_ENOMEM; fini of one that is zeroed or half made is allowed. */
 PTO_MUST_CHECK int pto_access_index_init(struct pto_access_index *index, uint64_t space_count);
 void pto_access_index_fini(struct pto_access_index *index);
 

@@ -52,7 +52,7 @@ struct pto_explanation {
   uint32_t common_count;
 };
 
-/* `earlier` < `later` are nodes.  PTO_OK or PTO_ENOMEM; fini takes zeroed ones. */
+/* `earlier` < `later` are nodes.  PTO_OK or PTO_ENOMEM; fini of a zeroed one is allowed. */
 PTO_MUST_CHECK int pto_explain(struct pto_reach *reach, uint32_t earlier, uint32_t later,
                                struct pto_explanation *explanation);
 void pto_explanation_fini(struct pto_explanation *explanation);

@@ -34,7 +34,7 @@ struct pto_reach {
   uint64_t steps; /* nodes that searches looked at */
 };
 
-/* PTO_OK or PTO_ENOMEM; fini takes zeroed ones. */
+/* PTO_OK or PTO_ENOMEM; fini of a zeroed one is allowed. */
 PTO_MUST_CHECK int pto_reach_init(struct pto_reach *reach, const struct pto_access_graph *graph);
 void pto_reach_fini(struct pto_reach *reach);
 

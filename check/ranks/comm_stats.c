@@ -261,7 +261,7 @@ int pto_comm_stats_init(const struct pto_ranks *ranks, struct pto_comm_stats *st
   bool is_well = true;
   *stats = (struct pto_comm_stats){0};
   for (uint32_t i = 0; i < ranks->rank_count && is_well; i++) {
-    const struct pto_trace *trace = pto_world_rank(ranks->world, i) ? pto_session_trace(&ranks->sessions[i]) : NULL;
+    const struct pto_trace *trace = pto_ranks_trace(ranks, i);
     is_well = !trace || tell_rank(&out, i, trace);
   }
   is_well = pto_ranks_share(ranks, &out, &in, is_well) && take_all(stats, &in);

@@ -2,11 +2,13 @@
 /*
  * --comm-stats: what the ranks of a world moved and waited for, in the words of nccl-tests.
  *
- *   time     of a collective call: from the begin of the last rank to begin, to the end of the last one to end; so it
- * is what nccl-tests measures, where all ranks begin at once skew     from the begin of the first rank to that of the
- * last: time in which others waited for it bytes    of the larger tensor algbw    bytes / time busbw    algbw times
- * what a rank's links carry of each byte at least: 2(n-1)/n of an all-reduce, (n-1)/n of a reduce-scatter, an
- * all-gather and an all-to-all, 1 of a broadcast
+ *   time     of a collective call: from the begin of the last rank to begin, to the end of the last one to end: what
+ *            nccl-tests measures, where all ranks begin at once
+ *   skew     from the begin of the first rank to that of the last: time in which others waited for it
+ *   bytes    of the larger tensor
+ *   algbw    bytes / time
+ *   busbw    algbw times what a rank's links carry of each byte at least: 2(n-1)/n of an all-reduce, (n-1)/n of a
+ *            reduce-scatter, an all-gather and an all-to-all, 1 of a broadcast
  *
  * A group's task that is no collective has the bytes that its ranks put and got, and no bandwidths.
  *
@@ -60,7 +62,7 @@ struct pto_ranks;
 /* Of a run that has ended; each process calls it.  PTO_OK or PTO_ENOMEM. */
 PTO_MUST_CHECK int pto_comm_stats_init(const struct pto_ranks *ranks, struct pto_comm_stats *stats,
                                        struct pto_error *error);
-/* Takes a zeroed one. */
+/* A zeroed one is allowed. */
 void pto_comm_stats_fini(struct pto_comm_stats *stats);
 
 void pto_comm_stats_print(const struct pto_comm_stats *stats, FILE *to);

@@ -12,7 +12,7 @@
 #define PS_DIGITS 6   /* of a microsecond */
 #define TEXT 32
 
-/* What a rank's links carry of each byte at least: `passes` times (n-1)/n, or all of it. */
+/* What a rank's links carry of each byte at least: all of it, or (n-1)/n of it once or twice. */
 enum { NO_BUS, ALL, ONCE, TWICE };
 static const struct {
   const char *name, *algorithm;

@@ -85,26 +85,28 @@ static int open_all(struct pto_ranks *ranks, const struct pto_session_options *o
   return PTO_EXIT_OK;
 }
 
-int pto_ranks_init_judged(struct pto_ranks *ranks, const struct pto_session_options *options, uint32_t rank_count) {
+/* False: the other processes cannot be joined. */
+static bool begin(struct pto_ranks *ranks, const struct pto_session_options *options, bool is_judged) {
   memset(ranks, 0, sizeof *ranks);
   (void)pthread_mutex_init(&ranks->lines_mutex, NULL);
   ranks->program = options->program;
-  ranks->is_told_here = ranks->is_judged = true;
-  if (pto_exchange_join(&ranks->processes, &ranks->error) != PTO_OK) return end(ranks, PTO_EXIT_USAGE);
+  ranks->is_judged = is_judged;
+  ranks->is_told_here = true;
+  if (pto_exchange_join(&ranks->processes, &ranks->error) != PTO_OK) return false;
+  if (ranks->processes) ranks->is_told_here = ranks->processes->first == 0;
+  return true;
+}
+
+int pto_ranks_init_judged(struct pto_ranks *ranks, const struct pto_session_options *options, uint32_t rank_count) {
+  if (!begin(ranks, options, true)) return end(ranks, PTO_EXIT_USAGE);
   if (!ranks->processes) return open_all(ranks, options, rank_count, 1);
-  ranks->is_told_here = ranks->processes->first == 0;
   pto_error_set(&ranks->error, PTO_ENOTSUP, "ranks are judged in one process, not in several");
   return end(ranks, PTO_EXIT_USAGE);
 }
 
 int pto_ranks_init(struct pto_ranks *ranks, const struct pto_session_options *options, uint32_t rank_count,
                    uint32_t thread_count) {
-  memset(ranks, 0, sizeof *ranks);
-  (void)pthread_mutex_init(&ranks->lines_mutex, NULL);
-  ranks->program = options->program;
-  ranks->is_told_here = true;
-  if (pto_exchange_join(&ranks->processes, &ranks->error) != PTO_OK) return end(ranks, PTO_EXIT_USAGE);
-  if (ranks->processes) ranks->is_told_here = ranks->processes->first == 0;
+  if (!begin(ranks, options, false)) return end(ranks, PTO_EXIT_USAGE);
   (void)open_all(ranks, options, rank_count, thread_count);
   return pto_ranks_agree(ranks);
 }

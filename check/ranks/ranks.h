@@ -73,7 +73,7 @@ int pto_ranks_init(struct pto_ranks *ranks, const struct pto_session_options *op
 /* The same for a caller that judges what the ranks do to each other (ranks_check.h), as pto_session_init_judged. */
 int pto_ranks_init_judged(struct pto_ranks *ranks, const struct pto_session_options *options, uint32_t rank_count);
 int pto_ranks_execute(struct pto_ranks *ranks);
-/* Takes a zeroed one. */
+/* A zeroed one is allowed. */
 void pto_ranks_fini(struct pto_ranks *ranks);
 
 /* For people, and the object of --json. */

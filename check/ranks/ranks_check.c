@@ -25,13 +25,9 @@ struct reporter {
   uint64_t conflicts;
 };
 
-static const struct pto_trace *trace_of(const struct reporter *t, uint32_t rank) {
-  return pto_session_trace(&t->ranks->sessions[rank]);
-}
-
 /* NULL: the rank has not submitted it. */
 static const struct pto_trace_task *task_of(const struct reporter *t, uint32_t rank, uint64_t number) {
-  const struct pto_trace *trace = rank < t->ranks->rank_count ? trace_of(t, rank) : NULL;
+  const struct pto_trace *trace = rank < t->ranks->rank_count ? pto_ranks_trace(t->ranks, rank) : NULL;
   return trace && number < trace->tasks.count ? pto_trace_log_at(&trace->tasks, number) : NULL;
 }
 
@@ -63,11 +59,6 @@ static const char *name_side(const struct pto_finding *finding, int i, char *tex
   return text;
 }
 
-static uint32_t number_of(const struct reporter *t, uint32_t rank, uint64_t uid) {
-  const struct pto_rank_comm *comm = pto_rank_comm_of(pto_world_rank(t->ranks->world, rank), uid);
-  return comm ? comm->number : 0;
-}
-
 /* ---- a rank by itself ---- */
 
 /* Its findings, with the rank in front. */
@@ -85,7 +76,7 @@ static void add_of_rank(struct reporter *t, uint32_t rank, const struct pto_find
 
 static int check_rank(struct reporter *t, uint32_t rank, struct pto_error *error) {
   const struct pto_session *session = &t->ranks->sessions[rank];
-  struct pto_order_counts counts;
+  struct pto_order_counts counts = {0}; /* stays so where the call fails early */
   struct pto_findings own;
   pto_findings_init(&own);
   const int status = pto_session_check_order(session, session->rules, &own, &counts, error);
@@ -285,7 +276,7 @@ struct touched {
 static void report_undeclared(struct reporter *t, uint32_t rank, const struct pto_trace_remote *record,
                               const struct declared *declared, const struct touched *touched,
                               const struct pto_region *bytes) {
-  const bool is_write = record->kind == PTO_REMOTE_WRITE, is_own = record->peer == rank;
+  const bool is_write = record->kind == PTO_REMOTE_WRITE;
   const bool is_other = has_any(declared, bytes);
   struct pto_finding finding = {
       PTO_FINDING_OF_RUN(is_write ? (is_other ? PTO_FINDING_WRITE_INPUT : PTO_FINDING_WRITE_OUTSIDE)
@@ -294,23 +285,22 @@ static void report_undeclared(struct reporter *t, uint32_t rank, const struct pt
   char side[160], place[256] = "", text[300];
   set_side(t, &finding, 0, rank, record->task);
   finding.ranks[1] = PTO_FINDING_NONE;
-  finding.group = key_of(&finding, 0) ^ (uint64_t)is_own;
+  finding.group = key_of(&finding, 0) ^ (uint64_t)(record->peer == rank);
   snprintf(finding.arrays[0], sizeof finding.arrays[0], "%s", touched->name);
   if (finding.places[0].own.file[0])
     snprintf(place, sizeof place, ", submitted at %s,", pto_source_call_name(&finding.places[0], text, sizeof text));
-  pto_findings_add(
-      t->findings, &finding,
-      is_write ? "declare them as an OUTPUT or an INOUT" : "declare them as an INPUT or an INOUT",
-      "%s%s %s bytes %" PRIu64 ":%" PRIu64 " of %s%s%s, which it %s", name_side(&finding, 0, side, sizeof side), place,
-      pto_window_verb_name(is_write ? (is_own ? PTO_WINDOW_WRITES : PTO_WINDOW_PUTS)
-                                    : (is_own ? PTO_WINDOW_READS : PTO_WINDOW_GETS)),
-      bytes->start - touched->begin, bytes->end - touched->begin, record->comm ? "the " : "", touched->name,
-      record->comm ? ""
-      : is_write   ? " by a get"
-                   : " for a put",
-      !is_other  ? "does not declare"
-      : is_write ? "declares as an INPUT"
-                 : "declares as an OUTPUT");
+  pto_findings_add(t->findings, &finding,
+                   is_write ? "declare them as an OUTPUT or an INOUT" : "declare them as an INPUT or an INOUT",
+                   "%s%s %s bytes %" PRIu64 ":%" PRIu64 " of %s%s%s, which it %s",
+                   name_side(&finding, 0, side, sizeof side), place,
+                   pto_window_verb_name(pto_window_verb_of(record, rank)), bytes->start - touched->begin,
+                   bytes->end - touched->begin, record->comm ? "the " : "", touched->name,
+                   record->comm ? ""
+                   : is_write   ? " by a get"
+                                : " for a put",
+                   !is_other  ? "does not declare"
+                   : is_write ? "declares as an INPUT"
+                              : "declares as an OUTPUT");
 }
 
 /* The parameter whose buffer has that byte; NULL: the task says nothing of it. */
@@ -327,7 +317,8 @@ static const struct pto_trace_param *find_buffer(const struct pto_trace *trace, 
 /* The first bytes that the task does not declare so are a finding. */
 static void check_declared_bytes(struct reporter *t, uint32_t rank, const struct pto_trace_remote *record,
                                  const struct declared *declared, const struct touched *touched) {
-  const struct pto_region *region = pto_trace_log_at(&trace_of(t, rank)->remote_regions, record->sequence);
+  const struct pto_region *region =
+      pto_trace_log_at(&pto_ranks_trace(t->ranks, rank)->remote_regions, record->sequence);
   struct pto_region_runs runs = pto_region_runs(region);
   struct pto_region run = {.run_bytes = region->run_bytes};
   while (pto_region_runs_next(&runs, &run.start)) {
@@ -346,11 +337,11 @@ static void check_window(struct reporter *t, uint32_t rank, const struct pto_tra
                          const struct pto_trace_task *task) {
   const struct pto_rank_comm *comm = pto_rank_comm_of(pto_world_rank(t->ranks->world, rank), record->comm);
   struct touched touched = {0};
-  uint32_t place = 0;
   if (!comm) return;
-  while (comm->ranks[place] != record->peer) place++;
+  const uint32_t place = pto_comm_place_of(comm, record->peer);
   const struct declared declared =
-      declared_of(trace_of(t, rank), task, (uint64_t)(uintptr_t)pto_comm_window_addr(comm, place), comm->window_bytes);
+      declared_of(pto_ranks_trace(t->ranks, rank), task, (uint64_t)(uintptr_t)pto_comm_window_addr(comm, place),
+                  comm->window_bytes);
   if (record->peer != rank && declared.count == 0) return;
   snprintf(touched.name, sizeof touched.name, "window of rank %" PRIu32 " in comm %" PRIu32, record->peer,
            comm->number);
@@ -360,9 +351,10 @@ static void check_window(struct reporter *t, uint32_t rank, const struct pto_tra
 /* The own side, where it begins in a buffer of the task; a kernel may also put from its core's memory. */
 static void check_buffer(struct reporter *t, uint32_t rank, const struct pto_trace_remote *record,
                          const struct pto_trace_task *task) {
-  const struct pto_region *region = pto_trace_log_at(&trace_of(t, rank)->remote_regions, record->sequence);
-  struct declared declared = declared_of(trace_of(t, rank), task, 0, UINT64_MAX);
-  const struct pto_trace_param *param = find_buffer(trace_of(t, rank), task, region->start);
+  const struct pto_region *region =
+      pto_trace_log_at(&pto_ranks_trace(t->ranks, rank)->remote_regions, record->sequence);
+  struct declared declared = declared_of(pto_ranks_trace(t->ranks, rank), task, 0, UINT64_MAX);
+  const struct pto_trace_param *param = find_buffer(pto_ranks_trace(t->ranks, rank), task, region->start);
   if (!param) return;
   for (uint32_t i = 0; i < declared.count; i++) /* what it reads of an output it may have written before */
     if (declared.modes[i] & PTO_OUTPUT) declared.modes[i] |= PTO_INPUT;
@@ -384,7 +376,7 @@ static void check_declared(struct reporter *t, uint32_t rank, const struct pto_t
 
 static void check_all_declared(struct reporter *t) {
   for (uint32_t r = 0; r < t->ranks->rank_count; r++) {
-    const struct pto_trace_log *remotes = &trace_of(t, r)->remotes;
+    const struct pto_trace_log *remotes = &pto_ranks_trace(t->ranks, r)->remotes;
     for (uint64_t i = 0; i < remotes->count; i++) {
       const struct pto_trace_remote *record = pto_trace_log_at(remotes, i);
       if (record->kind == PTO_REMOTE_READ || record->kind == PTO_REMOTE_WRITE) check_declared(t, r, record);
@@ -396,11 +388,11 @@ static void check_all_declared(struct reporter *t) {
 
 /* A wait for the signal goes on for ever: what came of it is told there. */
 static bool is_awaited(const struct reporter *t, const struct pto_unheard *unheard) {
-  const struct pto_exchange_bytes *stuck = &pto_world_part(t->ranks->world)->stuck;
-  for (size_t at = 0; at + sizeof(struct pto_stuck_wait) <= stuck->count; at += sizeof(struct pto_stuck_wait)) {
-    const struct pto_stuck_wait *wait = (const struct pto_stuck_wait *)(const void *)(stuck->data + at);
-    if (wait->rank == unheard->rank && wait->comm == unheard->comm && wait->signal == unheard->signal) return true;
-  }
+  size_t count;
+  const struct pto_stuck_wait *waits = pto_stuck_waits(pto_world_part(t->ranks->world), &count);
+  for (size_t i = 0; i < count; i++)
+    if (waits[i].rank == unheard->rank && waits[i].comm == unheard->comm && waits[i].signal == unheard->signal)
+      return true;
   return false;
 }
 
@@ -421,7 +413,7 @@ static void report_unheard(struct reporter *t) {
                      "%s%s, notifies signal %" PRIu32 " of rank %" PRIu32 " in comm %" PRIu32
                      ", and no wait of that rank was for it",
                      name_side(&finding, 0, side, sizeof side), place, unheard->signal, unheard->rank,
-                     number_of(t, unheard->rank, unheard->comm));
+                     pto_rank_comm_number(pto_world_rank(t->ranks->world, unheard->rank), unheard->comm));
   }
 }
 
@@ -436,7 +428,7 @@ struct said {
 
 /* The next of that communicator, from *at on. */
 static struct said next_said(const struct reporter *t, uint32_t rank, uint64_t uid, uint64_t *at) {
-  struct said said = {.trace = trace_of(t, rank)};
+  struct said said = {.trace = pto_ranks_trace(t->ranks, rank)};
   while (*at < said.trace->remotes.count && !said.group) {
     const struct pto_trace_remote *remote = pto_trace_log_at(&said.trace->remotes, (*at)++);
     if (remote->kind == PTO_REMOTE_GROUP && remote->comm == uid) said.group = remote;
@@ -550,9 +542,10 @@ static void check_all_participation(struct reporter *t) {
 /* ---- what waits for ever ---- */
 
 static void report_stuck(struct reporter *t) {
-  const struct pto_exchange_bytes *stuck = &pto_world_part(t->ranks->world)->stuck;
-  for (size_t at = 0; at + sizeof(struct pto_stuck_wait) <= stuck->count; at += sizeof(struct pto_stuck_wait)) {
-    const struct pto_stuck_wait *wait = (const struct pto_stuck_wait *)(const void *)(stuck->data + at);
+  size_t count;
+  const struct pto_stuck_wait *waits = pto_stuck_waits(pto_world_part(t->ranks->world), &count);
+  for (size_t i = 0; i < count; i++) {
+    const struct pto_stuck_wait *wait = &waits[i];
     struct pto_finding finding = {PTO_FINDING_OF_RUN(PTO_FINDING_WAITS), .has_ranks = true};
     if (wait->blamed != UINT32_MAX) set_side(t, &finding, 0, wait->blamed, wait->its_task);
     if (wait->blamed == UINT32_MAX) finding.ranks[0] = PTO_FINDING_NONE;
@@ -594,7 +587,7 @@ int pto_ranks_check(struct pto_ranks *ranks, struct pto_findings *findings, stru
   struct reporter t = {.ranks = ranks, .findings = findings, .counts = counts};
   *counts = (struct pto_order_counts){0};
   for (uint32_t r = 0; r < ranks->rank_count; r++)
-    if (!pto_session_trace(&ranks->sessions[r]))
+    if (!pto_ranks_trace(ranks, r))
       return pto_error_set(error, PTO_ENOTSUP,
                            "%s drives contexts of its own: check judges ranks whose program is an orchestration alone",
                            ranks->program);

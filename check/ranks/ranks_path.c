@@ -257,7 +257,7 @@ int pto_ranks_path_init(const struct pto_ranks *ranks, struct pto_ranks_path *pa
   bool is_well = places != NULL;
   memset(path, 0, sizeof *path);
   for (uint32_t i = 0; i < ranks->rank_count && is_well; i++) {
-    const struct pto_trace *trace = pto_world_rank(ranks->world, i) ? pto_session_trace(&ranks->sessions[i]) : NULL;
+    const struct pto_trace *trace = pto_ranks_trace(ranks, i);
     is_well = !trace || open_place(&places[i], trace);
   }
   struct pto_exchange_bytes none = {0}, all = {0};

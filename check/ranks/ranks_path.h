@@ -40,7 +40,7 @@ struct pto_ranks;
 /* Of a run that has ended; each process calls it.  PTO_OK or PTO_ENOMEM. */
 PTO_MUST_CHECK int pto_ranks_path_init(const struct pto_ranks *ranks, struct pto_ranks_path *path,
                                        struct pto_error *error);
-/* Takes a zeroed one. */
+/* A zeroed one is allowed. */
 void pto_ranks_path_fini(struct pto_ranks_path *path);
 
 /* `gains`: of the path, with what their commands need. */

@@ -6,6 +6,11 @@
 #include <check/ranks/ranks.h>
 #include <world/world_state.h>
 
+/* What a rank recorded; NULL: nothing, or it is of another process, whose sessions stay zeroed here. */
+static inline const struct pto_trace *pto_ranks_trace(const struct pto_ranks *ranks, uint32_t rank) {
+  return pto_session_trace(&ranks->sessions[rank]);
+}
+
 /* After init: where it went wrong in one process it did in all, as in the first of them.  Returns the exit code. */
 int pto_ranks_agree(struct pto_ranks *ranks);
 /* After the run: each has all ranks' results, the links and the last rank's end.  False: no memory, in all. */
@@ -16,5 +21,9 @@ void pto_ranks_put(struct pto_json_writer *w, const void *ranks);
  * out of memory, the same in all. */
 PTO_MUST_CHECK bool pto_ranks_share(const struct pto_ranks *ranks, struct pto_exchange_bytes *out,
                                     struct pto_exchange_bytes *in, bool is_well);
+/* Adds room for a header of `header_bytes`, and all that the file holds behind it, up to a multiple of 8 bytes.  The
+ * header, for the caller to fill in; NULL: no memory, or the file of the memory (memfd_create) cannot be read. */
+PTO_MUST_CHECK void *pto_ranks_add_file(struct pto_exchange_bytes *out, int fd, size_t header_bytes,
+                                        uint64_t *bytes_out);
 
 #endif

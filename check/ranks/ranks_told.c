@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <check/ranks/ranks_state.h>
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,6 +18,21 @@ bool pto_ranks_share(const struct pto_ranks *ranks, struct pto_exchange_bytes *o
   *in = *out;
   *out = (struct pto_exchange_bytes){0};
   return is_well;
+}
+
+void *pto_ranks_add_file(struct pto_exchange_bytes *out, int fd, size_t header_bytes, uint64_t *bytes_out) {
+  const off_t end = lseek(fd, 0, SEEK_END);
+  if (end < 0) return NULL;
+  const size_t bytes = (size_t)end;
+  char *header = pto_exchange_bytes_add(out, pto_align_up(header_bytes + bytes, 8));
+  for (size_t at = 0; header && at < bytes;) {
+    const ssize_t now = pread(fd, header + header_bytes + at, bytes - at, (off_t)at);
+    if (now < 0 && errno == EINTR) continue;
+    if (now <= 0) return NULL;
+    at += (size_t)now;
+  }
+  if (header) *bytes_out = bytes;
+  return header;
 }
 
 /* ---- what went wrong ---- */
@@ -92,11 +108,10 @@ static bool tell(const struct pto_ranks *ranks, uint32_t rank, struct pto_exchan
   pto_run_result_put(result, &w);
   pto_json_object_end(&w);
   const bool is_written = pto_json_finish(&w) == 0;
-  const uint64_t bytes = (uint64_t)lseek(fd, 0, SEEK_END);
-  struct told *told = is_written ? pto_exchange_bytes_add(out, pto_align_up(sizeof *told + bytes, 8)) : NULL;
-  const bool is_well = told && pread(fd, told->json, bytes, 0) == (ssize_t)bytes;
+  uint64_t bytes;
+  struct told *told = is_written ? pto_ranks_add_file(out, fd, offsetof(struct told, json), &bytes) : NULL;
   close(fd);
-  if (!is_well) return false;
+  if (!told) return false;
   told->rank = rank;
   told->json_bytes = bytes;
   told->result = *result;
@@ -125,7 +140,7 @@ bool pto_ranks_gather(struct pto_ranks *ranks) {
   if (!pto_ranks_share(ranks, &out, &ranks->told, is_well)) return false;
   for (size_t at = 0; at < ranks->told.count;) {
     const struct told *told = (const struct told *)(const void *)(ranks->told.data + at);
-    at += pto_align_up(sizeof *told + told->json_bytes, 8);
+    at += pto_align_up(offsetof(struct told, json) + told->json_bytes, 8);
     take(ranks, told);
   }
   return true;

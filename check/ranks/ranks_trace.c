@@ -16,11 +16,6 @@
 #include <report/page/run_blocks.h>
 #include <runtime/base/grow.h>
 
-/* The trace of a rank of this process; NULL: it is another one's, or recorded nothing. */
-static const struct pto_trace *trace_of(const struct pto_ranks *ranks, uint32_t rank) {
-  return pto_world_rank(ranks->world, rank) ? pto_session_trace(&ranks->sessions[rank]) : NULL;
-}
-
 /* ---- what parts need of all ranks ---- */
 
 /* What went over the fabric. */
@@ -115,7 +110,7 @@ static bool find_all(const struct pto_ranks *ranks, struct all *all) {
   bool is_well = true;
   all->fabric = pto_world_part(ranks->world)->fabric;
   for (uint32_t rank = 0; rank < ranks->rank_count && is_well; rank++) {
-    const struct pto_trace *trace = trace_of(ranks, rank);
+    const struct pto_trace *trace = pto_ranks_trace(ranks, rank);
     for (uint64_t i = 0; trace && i < trace->remotes.count && is_well; i++) {
       const struct pto_trace_remote *remote = pto_trace_log_at(&trace->remotes, i);
       is_well = tell_moved(ranks, rank, remote, &moved) && tell_awaited(remote, &awaited);
@@ -153,17 +148,11 @@ static bool add_part(const struct pto_trace_events *events, const struct pto_tra
                      struct pto_exchange_bytes *out) {
   const int fd = memfd_create("pto-trace", MFD_CLOEXEC);
   if (fd < 0) return false;
-  bool is_well = (format->write_part ? format->write_part : format->write)(events, fd) == 0;
-  const uint64_t bytes = (uint64_t)lseek(fd, 0, SEEK_END);
-  struct part *part = is_well ? pto_exchange_bytes_add(out, pto_align_up(sizeof *part + bytes, 8)) : NULL;
-  is_well = part != NULL;
-  for (uint64_t at = 0; at < bytes && is_well;) {
-    const ssize_t now = pread(fd, part->text + at, bytes - at, (off_t)at);
-    is_well = now > 0;
-    at += is_well ? (uint64_t)now : 0;
-  }
+  const bool is_written = (format->write_part ? format->write_part : format->write)(events, fd) == 0;
+  uint64_t bytes;
+  struct part *part = is_written ? pto_ranks_add_file(out, fd, offsetof(struct part, text), &bytes) : NULL;
   close(fd);
-  if (!is_well) return false;
+  if (!part) return false;
   part->bytes = bytes;
   part->tasks = events->trace ? events->trace->tasks.count : 0;
   part->dropped = events->trace ? pto_trace_dropped(events->trace) : 0;
@@ -172,7 +161,7 @@ static bool add_part(const struct pto_trace_events *events, const struct pto_tra
 
 static bool add_rank(const struct pto_ranks *ranks, uint32_t rank, const struct all *all,
                      const struct pto_trace_format *format, struct pto_exchange_bytes *out) {
-  const struct pto_trace *trace = trace_of(ranks, rank);
+  const struct pto_trace *trace = pto_ranks_trace(ranks, rank);
   char name[32];
   const struct pto_export_rank about = {.index = rank,
                                         .count = ranks->rank_count,
@@ -243,7 +232,7 @@ static size_t find_parts(const struct pto_exchange_bytes *told, struct pto_trace
   for (size_t at = 0; at < told->count && count <= PTO_MAX_RANKS; count++) {
     const struct part *part = (const struct part *)(const void *)(told->data + at);
     parts[count] = (struct pto_trace_part){part->text, part->bytes, part->tasks, part->dropped};
-    at += pto_align_up(sizeof *part + part->bytes, 8);
+    at += pto_align_up(offsetof(struct part, text) + part->bytes, 8);
   }
   return count;
 }
@@ -255,7 +244,7 @@ static int tell_parts(const struct pto_ranks *ranks, const struct pto_trace_form
   struct all all = {0};
   bool is_well = find_all(ranks, &all);
   for (uint32_t rank = 0; rank < ranks->rank_count && is_well; rank++)
-    if (trace_of(ranks, rank)) is_well = add_rank(ranks, rank, &all, format, &out);
+    if (pto_ranks_trace(ranks, rank)) is_well = add_rank(ranks, rank, &all, format, &out);
   is_well = pto_ranks_share(ranks, &out, told, is_well);
   if (is_well && format->write_part) is_well = add_between(ranks, &all, format, told);
   pto_exchange_bytes_fini(&out);
@@ -288,7 +277,7 @@ int pto_ranks_write_graphs(const struct pto_ranks *ranks, const char *const path
   char names[2][4096];
   for (uint32_t rank = 0; rank < ranks->rank_count; rank++) {
     const char *its[PTO_EXPORT_COUNT] = {NULL};
-    if (!trace_of(ranks, rank)) continue; /* of another process */
+    if (!pto_ranks_trace(ranks, rank)) continue; /* of another process */
     for (uint32_t i = 0; i < 2; i++) {
       const enum pto_export what = i ? PTO_EXPORT_deps_json : PTO_EXPORT_dot;
       if (!paths[what]) continue;
@@ -296,7 +285,7 @@ int pto_ranks_write_graphs(const struct pto_ranks *ranks, const char *const path
       its[what] = names[i];
     }
     const struct pto_export_info info = pto_session_info(&ranks->sessions[rank]);
-    const int status = pto_exports_write(its, trace_of(ranks, rank), &info, error);
+    const int status = pto_exports_write(its, pto_ranks_trace(ranks, rank), &info, error);
     if (status) return status;
   }
   return PTO_OK;

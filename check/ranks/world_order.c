@@ -34,7 +34,7 @@ static const struct pto_rank *rank_at(const struct maker *m, uint32_t rank) {
 }
 
 static const struct pto_trace_log *records_of(const struct maker *m, uint32_t rank) {
-  return &pto_session_trace(&m->order->ranks->sessions[rank])->remotes;
+  return &pto_ranks_trace(m->order->ranks, rank)->remotes;
 }
 
 static const struct pto_trace_remote *record_at(const struct maker *m, uint32_t rank, uint64_t index) {
@@ -63,7 +63,7 @@ static int make_graphs(struct maker *m, uint32_t rules) {
   m->record_at = calloc(rank_count, sizeof *m->record_at);
   if (!order->graphs || !m->base || !m->record_at) return no_memory(m);
   for (uint32_t r = 0; r < rank_count; r++) {
-    const struct pto_trace *trace = pto_session_trace(&order->ranks->sessions[r]);
+    const struct pto_trace *trace = pto_ranks_trace(order->ranks, r);
     const int status = pto_access_graph_init(&order->graphs[r], trace, rules, m->error);
     if (status) return status;
     m->base[r + 1] = m->base[r] + order->graphs[r].node_count;
@@ -90,7 +90,7 @@ static int make_graphs(struct maker *m, uint32_t rules) {
 
 /* When tasks began. */
 static void take_times(struct maker *m, uint32_t rank) {
-  const struct pto_trace *trace = pto_session_trace(&m->order->ranks->sessions[rank]);
+  const struct pto_trace *trace = pto_ranks_trace(m->order->ranks, rank);
   const struct pto_access_graph *graph = &m->order->graphs[rank];
   for (uint32_t log = 0; log < trace->span_log_count; log++)
     for (uint64_t i = 0; i < trace->spans[log].count; i++) {
@@ -133,9 +133,9 @@ static struct pto_window_access *add_access(struct maker *m) {
 /* What the record reads or writes. */
 static bool take_access(struct maker *m, uint32_t rank, const struct pto_trace_remote *record, uint32_t node,
                         uint32_t point) {
-  const struct pto_trace *trace = pto_session_trace(&m->order->ranks->sessions[rank]);
+  const struct pto_trace *trace = pto_ranks_trace(m->order->ranks, rank);
   const struct pto_region *region = pto_trace_log_at(&trace->remote_regions, record->sequence);
-  const bool is_write = record->kind == PTO_REMOTE_WRITE, is_own = record->peer == rank;
+  const bool is_write = record->kind == PTO_REMOTE_WRITE;
   if (pto_region_is_empty(region)) return true;
   struct pto_window_access *access = add_access(m);
   if (!access) return false;
@@ -147,8 +147,7 @@ static bool take_access(struct maker *m, uint32_t rank, const struct pto_trace_r
                                        .its_node = node,
                                        .reads = !is_write,
                                        .writes = is_write,
-                                       .verb = is_write ? (is_own ? PTO_WINDOW_WRITES : PTO_WINDOW_PUTS)
-                                                        : (is_own ? PTO_WINDOW_READS : PTO_WINDOW_GETS),
+                                       .verb = pto_window_verb_of(record, rank),
                                        .region = *region};
   return true;
 }
@@ -189,12 +188,11 @@ bool pto_task_is_collective(const struct pto_trace_task *task) {
 
 /* Of a run that failed: what never ran, or did not come back, has touched nothing that could be told. */
 static bool has_ended(const struct maker *m, uint32_t rank, const struct pto_graph_node *node) {
-  const struct pto_exchange_bytes *stuck = &pto_world_part(m->order->ranks->world)->stuck;
+  size_t count;
+  const struct pto_stuck_wait *waits = pto_stuck_waits(pto_world_part(m->order->ranks->world), &count);
   if (node->is_host) return true;
-  for (size_t at = 0; at + sizeof(struct pto_stuck_wait) <= stuck->count; at += sizeof(struct pto_stuck_wait)) {
-    const struct pto_stuck_wait *wait = (const struct pto_stuck_wait *)(const void *)(stuck->data + at);
-    if (wait->rank == rank && wait->task == node->index) return false;
-  }
+  for (size_t i = 0; i < count; i++)
+    if (waits[i].rank == rank && waits[i].task == node->index) return false;
   return m->has_run[m->base[rank] + m->order->graphs[rank].node_of_task[node->index]];
 }
 
@@ -556,5 +554,10 @@ static const char *const verb_names[] = {[PTO_WINDOW_PUTS] = "puts",
                                          [PTO_WINDOW_READS] = "reads",
                                          [PTO_WINDOW_WRITES] = "writes",
                                          [PTO_WINDOW_UPDATES] = "reads and writes"};
+
+enum pto_window_verb pto_window_verb_of(const struct pto_trace_remote *record, uint32_t rank) {
+  if (record->kind == PTO_REMOTE_WRITE) return record->peer == rank ? PTO_WINDOW_WRITES : PTO_WINDOW_PUTS;
+  return record->peer == rank ? PTO_WINDOW_READS : PTO_WINDOW_GETS;
+}
 
 const char *pto_window_verb_name(uint32_t verb) { return verb_names[verb]; }

@@ -84,12 +84,14 @@ struct pto_world_order {
  * case.  `rules` as config.deps. */
 PTO_MUST_CHECK int pto_world_order_init(struct pto_world_order *order, struct pto_ranks *ranks, uint32_t rules,
                                         struct pto_error *error);
-/* Takes a zeroed one. */
+/* A zeroed one is allowed. */
 void pto_world_order_fini(struct pto_world_order *order);
 
 /* Whether it is one of pto/collectives.h. */
 bool pto_task_is_collective(const struct pto_trace_task *task);
 
+/* Of a READ or a WRITE that the rank has recorded. */
+enum pto_window_verb pto_window_verb_of(const struct pto_trace_remote *record, uint32_t rank);
 /* "puts", "reads and writes". */
 const char *pto_window_verb_name(uint32_t verb);
 

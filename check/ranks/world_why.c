@@ -30,10 +30,6 @@ struct world_why {
   struct way ways[2]; /* from the first to the second, and back */
 };
 
-static const struct pto_trace *trace_of(const struct world_why *why, uint32_t rank) {
-  return pto_session_trace(&why->ranks->sessions[rank]);
-}
-
 /* ---- ways ---- */
 
 /* All of one before all of the other, else a part before a part. */
@@ -58,7 +54,7 @@ static int find_way(struct world_why *why, int from, struct way *way) {
 static const struct pto_trace_remote *find_notify(const struct world_why *why, const struct pto_order_place *from,
                                                   const struct pto_order_place *to,
                                                   const struct pto_trace_remote *wait) {
-  const struct pto_trace_log *records = &trace_of(why, from->rank)->remotes;
+  const struct pto_trace_log *records = &pto_ranks_trace(why->ranks, from->rank)->remotes;
   const uint32_t task = why->order.graphs[from->rank].nodes[from->node].index;
   for (uint64_t i = from->record == PTO_GRAPH_NONE ? 0 : from->record; i < records->count; i++) {
     const struct pto_trace_remote *record = pto_trace_log_at(records, i);
@@ -70,7 +66,8 @@ static const struct pto_trace_remote *find_notify(const struct world_why *why, c
 }
 
 static const struct pto_trace_remote *find_wait(const struct world_why *why, const struct pto_order_place *to) {
-  return to->record == PTO_GRAPH_NONE ? NULL : pto_trace_log_at(&trace_of(why, to->rank)->remotes, to->record);
+  return to->record == PTO_GRAPH_NONE ? NULL
+                                      : pto_trace_log_at(&pto_ranks_trace(why->ranks, to->rank)->remotes, to->record);
 }
 
 static bool is_one_task(const struct pto_order_place *a, const struct pto_order_place *b) {
@@ -113,9 +110,9 @@ static void print_message(const struct world_why *why, FILE *to, const struct pt
   const struct pto_trace_remote *wait = find_wait(why, b);
   const struct pto_trace_remote *notify = wait ? find_notify(why, a, b, wait) : NULL;
   if (!notify) return;
-  const struct pto_rank_comm *comm = pto_rank_comm_of(pto_world_rank(why->ranks->world, b->rank), wait->comm);
+  const uint32_t comm = pto_rank_comm_number(pto_world_rank(why->ranks->world, b->rank), wait->comm);
   fprintf(to, "    notifies signal %" PRIu32 " of rank %" PRIu32 " in comm %" PRIu32 " (%s %" PRId32 "), ",
-          wait->signal, b->rank, comm ? comm->number : 0, notify->is_set ? "set to" : "add", notify->value);
+          wait->signal, b->rank, comm, notify->is_set ? "set to" : "add", notify->value);
   if (wait->kind == PTO_REMOTE_TEST)
     fprintf(to, "that tests it and finds %" PRId32 "\n", wait->value);
   else
@@ -187,7 +184,8 @@ static void print_heading(const struct world_why *why, FILE *to) {
   char name[256], place[256];
   for (int i = 0; i < 2; i++) {
     const uint32_t rank = why->asked.ranks[i];
-    const struct pto_trace_task *task = pto_trace_log_at(&trace_of(why, rank)->tasks, why->asked.tasks[i]);
+    const struct pto_trace_task *task =
+        pto_trace_log_at(&pto_ranks_trace(why->ranks, rank)->tasks, why->asked.tasks[i]);
     struct pto_source_call found;
     pto_source_lines_find(why->lines, task->call, task->outer_call, &found);
     pto_source_call_name(&found, place, sizeof place);
@@ -243,8 +241,7 @@ static void put_step(const struct world_why *why, struct pto_json_writer *w, con
   put_place(why, w, "to", b);
   pto_json_put_string(w, "kind", is_message ? "notify" : a->rank == b->rank ? "edge" : "communicator");
   if (wait) {
-    const struct pto_rank_comm *comm = pto_rank_comm_of(pto_world_rank(why->ranks->world, b->rank), wait->comm);
-    pto_json_put_u64(w, "comm", comm ? comm->number : 0);
+    pto_json_put_u64(w, "comm", pto_rank_comm_number(pto_world_rank(why->ranks->world, b->rank), wait->comm));
     pto_json_put_u64(w, "signal", wait->signal);
   }
   pto_json_object_end(w);
@@ -334,9 +331,9 @@ static int check_range(const struct world_why *why, struct pto_error *error) {
     const uint32_t rank = why->asked.ranks[i], last = why->ranks->rank_count - 1;
     if (rank > last)
       return pto_error_set(error, PTO_EINVAL, "there is no rank %" PRIu32 ": they are 0 to %" PRIu32, rank, last);
-    if (!trace_of(why, rank))
+    if (!pto_ranks_trace(why->ranks, rank))
       return pto_error_set(error, PTO_ENOTSUP, "rank %" PRIu32 " has no record of its run", rank);
-    const uint64_t count = trace_of(why, rank)->tasks.count;
+    const uint64_t count = pto_ranks_trace(why->ranks, rank)->tasks.count;
     if (why->asked.tasks[i] >= count)
       return pto_error_set(error, PTO_EINVAL, "rank %" PRIu32 " has no task %" PRIu64 ": it submitted %" PRIu64, rank,
                            why->asked.tasks[i], count);

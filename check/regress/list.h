@@ -46,7 +46,7 @@ struct pto_regress_list {
 /* Reads the file.  PTO_OK, or PTO_EINVAL, PTO_ESYSTEM or PTO_ENOMEM with a sentence that names file and line, and an
  * empty list. */
 PTO_MUST_CHECK int pto_regress_list_read(const char *path, struct pto_regress_list *list, struct pto_error *error);
-/* Takes zeroed lists too. */
+/* A zeroed list is allowed. */
 void pto_regress_list_fini(struct pto_regress_list *list);
 
 /* The next word of the line, without its quotes, in place; NULL: there is none.  `*length` is what it has in the line,

@@ -56,8 +56,8 @@ static int fold_stats(json_t *to, json_t *ranks, json_t *results) {
   int failures = 0;
   for (size_t k = 0; k < sizeof lists / sizeof *lists; k++) {
     json_t *all = json_array();
-    json_array_foreach(results, i, result) failures +=
-        json_array_extend(all, json_object_get(json_object_get(result, "stats"), lists[k]));
+    json_array_foreach(results, i, result)
+      failures += json_array_extend(all, json_object_get(json_object_get(result, "stats"), lists[k]));
     failures += json_object_set_new(stats, lists[k], all);
   }
   failures += json_object_set(stats, "makespan_us", makespan);

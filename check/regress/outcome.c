@@ -127,12 +127,12 @@ json_t *pto_regress_parts_of_run(json_t *result) {
   json_t *parts = json_object();
   const char *activity;
   size_t i;
-  json_array_foreach(json_object_get(stats, "kernels"), i, kernel) add_time(
-      parts, "kernel", json_string_value(json_object_get(kernel, "name")), json_object_get(kernel, "total_us"));
+  json_array_foreach(json_object_get(stats, "kernels"), i, kernel)
+    add_time(parts, "kernel", json_string_value(json_object_get(kernel, "name")), json_object_get(kernel, "total_us"));
   json_array_foreach(json_object_get(stats, "accounts"), i, account) {
     const char *kind = json_string_value(json_object_get(account, "kind"));
-    json_object_foreach(json_object_get(account, "us"), activity, us) if (is_part(kind, activity))
-        add_time(parts, kind, activity, us);
+    json_object_foreach(json_object_get(account, "us"), activity, us)
+      if (is_part(kind, activity)) add_time(parts, kind, activity, us);
   }
   return parts;
 }
@@ -144,8 +144,8 @@ static bool are_kernels_allowed(json_t *from, json_t *then, json_t *now, const s
   const char *name;
   json_t *value;
   bool are_allowed = true;
-  json_object_foreach(from, name, value) are_allowed &=
-      !is_kernel(name) || is_allowed(allowed, integer_of(now, name), integer_of(then, name));
+  json_object_foreach(from, name, value)
+    are_allowed &= !is_kernel(name) || is_allowed(allowed, integer_of(now, name), integer_of(then, name));
   return are_allowed;
 }
 
@@ -212,8 +212,8 @@ static int read_cases(const char *path, bool may_be_missing, struct pto_baseline
   json_decref(root);
   const char *text;
   json_t *value;
-  json_object_foreach(baseline->cases, text, value) if (!json_is_object(value))
-      pto_json_read_refuse(&reader, "case \"%s\" is no object", text);
+  json_object_foreach(baseline->cases, text, value)
+    if (!json_is_object(value)) pto_json_read_refuse(&reader, "case \"%s\" is no object", text);
   return reader.status;
 }
 
@@ -314,7 +314,7 @@ size_t pto_regress_keep(struct pto_baseline *baseline, const struct pto_regress_
   return dropped;
 }
 
-static int by_text(const void *left, const void *right) {
+static int order_texts(const void *left, const void *right) {
   return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
@@ -335,7 +335,7 @@ static int write_cases(const struct pto_baseline *baseline, const char *path, st
   FILE *out;
   if (!texts) return pto_error_set(error, PTO_ENOMEM, "no memory for %s", path);
   json_object_foreach(baseline->cases, text, value) texts[i++] = text;
-  qsort(texts, count, sizeof *texts, by_text);
+  qsort(texts, count, sizeof *texts, order_texts);
   int status = pto_output_open_stream(path, &out, error);
   if (status == PTO_OK) {
     fputs("{\"cases\": {\n", out);

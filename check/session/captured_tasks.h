@@ -2,8 +2,8 @@
 /*
  * Tasks of a session's run that are captured, each in a folder, to be run again alone.
  *
- * Of a program that drives contexts the tasks are numbered from one context to the next, as they are made: contexts
- * that live at the same time are not told apart, and the second of them is left alone.
+ * Contexts that live one after another number their tasks on.  Of contexts that live at the same time each but the
+ * first has a folder contextN of its own, with tasks numbered from 0.
  *
  * The session owns it, from pto_session_capture (pto/tools.h) to its fini.  The control thread.
  */
@@ -12,7 +12,7 @@
 
 struct pto_captured_tasks;
 
-/* Takes NULL too; before the runtime is destroyed. */
+/* Before the runtime is destroyed; NULL is allowed. */
 void pto_captured_tasks_destroy(struct pto_captured_tasks *captured);
 
 #endif

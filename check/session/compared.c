@@ -13,11 +13,7 @@
 #include <check/diff/graph_report.h>
 #include <check/session/session.h>
 #include <formats/mapped_file.h>
-
-static bool ends_with(const char *text, const char *ending) {
-  const size_t length = strlen(text), end = strlen(ending);
-  return length > end && strcmp(text + length - end, ending) == 0;
-}
+#include <runtime/base/text.h>
 
 static bool holds(const char *path, const char *mark) {
   struct pto_mapped_file file;
@@ -31,10 +27,10 @@ static bool holds(const char *path, const char *mark) {
 /* What is no file of the export deps-json: a graph of operations, a manifest of an adopted program, a shared object, a
  * model, a name without a file. */
 static bool is_program(const char *name) {
-  if (strncmp(name, PTO_SUBJECT_MODEL, strlen(PTO_SUBJECT_MODEL)) == 0 || ends_with(name, ".so") ||
-      ends_with(name, ".webnn") || ends_with(name, ".onnx"))
+  if (strncmp(name, PTO_SUBJECT_MODEL, strlen(PTO_SUBJECT_MODEL)) == 0 || pto_text_ends_with(name, ".so") ||
+      pto_text_ends_with(name, ".webnn") || pto_text_ends_with(name, ".onnx"))
     return true;
-  if (ends_with(name, ".json")) return holds(name, "\"webnn-graph-json\"") || pto_adopted_is_file(name);
+  if (pto_text_ends_with(name, ".json")) return holds(name, "\"webnn-graph-json\"") || pto_adopted_is_file(name);
   /* A name such as errors/scope has a slash, a path that is not there mostly begins with one. */
   return name[0] != '/' && name[0] != '.' && access(name, F_OK) != 0;
 }

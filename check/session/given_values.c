@@ -66,7 +66,8 @@ static void read_given(struct pto_json_reader *reader, json_t *items, size_t i, 
   given->first = pto_json_has(object, "first") ? pto_json_read_u64(reader, object, "first", INT64_MAX) : 0;
   given->values = pto_json_read_array(reader, object, "values", MOST_ITEMS);
   if (reader->status) return;
-  json_array_foreach(given->values, k, value) if (!json_is_number(value) && !json_is_boolean(value))
+  json_array_foreach(given->values, k, value)
+    if (!json_is_number(value) && !json_is_boolean(value))
       pto_json_read_refuse(reader, "\"values\"[%zu] is no number", k);
 }
 

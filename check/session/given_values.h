@@ -23,7 +23,7 @@ struct pto_given_values;
 /* Reads the file of the session's options.  PTO_OK; PTO_EINVAL, PTO_ESYSTEM, PTO_ENOMEM with the sentence. */
 PTO_MUST_CHECK int pto_given_values_create(struct pto_session *session, struct pto_given_values **values_out,
                                            struct pto_error *error);
-/* Takes NULL too; after the runtime. */
+/* After the runtime; NULL is allowed. */
 void pto_given_values_destroy(struct pto_given_values *values);
 /* Borrowed from it. */
 const struct pto_value_source *pto_given_values_source(const struct pto_given_values *values);

@@ -59,7 +59,7 @@ PTO_MUST_CHECK int pto_graph_program_load(const struct pto_graph_program_source 
 /* A program of a graph that stays the caller's. */
 PTO_MUST_CHECK int pto_graph_program_create(struct pto_graph *graph, const char *name,
                                             struct pto_graph_program **program_out, struct pto_error *error);
-/* Takes NULL too. */
+/* NULL is allowed. */
 void pto_graph_program_destroy(struct pto_graph_program *program);
 /* The graph program that a program is the `program` of; NULL where it is none. */
 struct pto_graph_program *pto_graph_program_of(const struct pto_program *program);

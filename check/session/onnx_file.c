@@ -23,10 +23,7 @@
 
 static const char folder_template[] = "/tmp/pto-onnx-XXXXXX";
 
-bool pto_is_onnx_file(const char *path) {
-  const size_t length = strlen(path), end = strlen(".onnx");
-  return length > end && strcmp(path + length - end, ".onnx") == 0;
-}
+bool pto_is_onnx_file(const char *path) { return pto_text_ends_with(path, ".onnx"); }
 
 /* ---- the process ---- */
 

@@ -2,11 +2,11 @@
 /*
  * The operations that PTO_OPERATIONS names: shared objects, paths with colons between them, made known to graphs.
  *
- * Owns nothing: what is loaded stays (orchestration/loader/operation_file.h).  Called before a graph is read, and
- * again is nothing.  Any thread.
+ * Owns nothing: what is loaded stays (orchestration/loader/operation_file.h).  Call it before a graph is read; calling
+ * it again does nothing.  Any thread.
  */
-#ifndef PTO_OUTSIDE_OPERATIONS_H
-#define PTO_OUTSIDE_OPERATIONS_H
+#ifndef PTO_CHECK_SESSION_OUTSIDE_OPERATIONS_H
+#define PTO_CHECK_SESSION_OUTSIDE_OPERATIONS_H
 
 #include <runtime/base/error.h>
 

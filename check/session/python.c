@@ -28,13 +28,10 @@ const char *pto_python_find(const char *modules) {
 
 bool pto_python_find_package(const char *file, char folder[PATH_MAX]) {
   static const char *const relative[] = {"../python", "../lib/pto/python"};
-  char executable[PATH_MAX], path[2 * PATH_MAX];
-  const ssize_t length = readlink("/proc/self/exe", executable, sizeof executable - 1);
-  if (length <= 0) return false;
-  executable[length] = '\0';
-  *strrchr(executable, '/') = '\0';
+  char own[PATH_MAX], path[2 * PATH_MAX];
+  if (!pto_process_folder(own)) return false;
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(relative); i++) {
-    if ((size_t)snprintf(folder, PATH_MAX, "%s/%s", executable, relative[i]) >= PATH_MAX) continue;
+    if ((size_t)snprintf(folder, PATH_MAX, "%s/%s", own, relative[i]) >= PATH_MAX) continue;
     snprintf(path, sizeof path, "%s/%s", folder, file);
     if (access(path, R_OK) == 0) return true;
   }

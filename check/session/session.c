@@ -127,7 +127,7 @@ static int check_chip(struct pto_session *session) {
   return end(session, PTO_EXIT_USAGE);
 }
 
-/* ---- open ---- */
+/* ---- contexts that the program drives ---- */
 
 /* A context that the program reports: what it has recorded goes behind that of those before it. */
 static int take_recording(void *argument, struct pto_context *context, struct pto_error *error) {
@@ -154,8 +154,6 @@ static int take_recording(void *argument, struct pto_context *context, struct pt
   session->dispatches += counters.dispatches;
   return status == PTO_ENOMEM ? pto_error_set(error, status, "no memory for what the context has recorded") : PTO_OK;
 }
-
-/* ---- contexts that the program drives ---- */
 
 static int context_created(void *argument, struct pto_runtime *rt, void *memory, uint64_t memory_bytes,
                            struct pto_error *error) {

@@ -102,7 +102,7 @@ int pto_session_judge(struct pto_session *session);
 void pto_session_take_counters(struct pto_session *session);
 /* Whether submits of the last round were refused that the program does not expect to be. */
 bool pto_session_has_bad_refusals(const struct pto_session *session);
-/* Takes a zeroed one. */
+/* A zeroed one is allowed. */
 void pto_session_fini(struct pto_session *session);
 
 /* Ends the session with this status and sentence; returns `exit_code`. */

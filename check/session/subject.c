@@ -7,11 +7,7 @@
 #include <check/capture/capture_program.h>
 #include <check/session/graph_program.h>
 #include <check/session/onnx_file.h>
-
-static bool ends_with(const char *text, const char *ending) {
-  const size_t length = strlen(text), end = strlen(ending);
-  return length > end && strcmp(text + length - end, ending) == 0;
-}
+#include <runtime/base/text.h>
 
 static int take_graph(struct pto_subject *subject, const struct pto_session_options *options, struct pto_error *error) {
   const bool has_name = strncmp(options->program, PTO_SUBJECT_MODEL, strlen(PTO_SUBJECT_MODEL)) == 0;
@@ -63,10 +59,14 @@ static int take_loaded(struct pto_subject *subject, const struct pto_session_opt
 static bool is_model(const char *program) {
   return strncmp(program, PTO_SUBJECT_MODEL, strlen(PTO_SUBJECT_MODEL)) == 0;
 }
-static bool is_capture(const char *program) { return ends_with(program, ".json") && pto_capture_is_file(program); }
-bool pto_subject_is_adopted(const char *program) { return ends_with(program, ".json") && pto_adopted_is_file(program); }
+static bool is_capture(const char *program) {
+  return pto_text_ends_with(program, ".json") && pto_capture_is_file(program);
+}
+bool pto_subject_is_adopted(const char *program) {
+  return pto_text_ends_with(program, ".json") && pto_adopted_is_file(program);
+}
 static bool is_graph(const char *program) {
-  return ends_with(program, ".json") || ends_with(program, ".webnn") || pto_is_onnx_file(program);
+  return pto_text_ends_with(program, ".json") || pto_text_ends_with(program, ".webnn") || pto_is_onnx_file(program);
 }
 static bool is_any(const char *program) { return true; }
 

@@ -42,7 +42,7 @@ bool pto_subject_is_adopted(const char *program);
 /* Whether it runs on no stack but a thread's own: calls of an adopted orchestration name no run, so the thread says of
  * which they are (compat/adapter/compat.h); a program that the caller made may be an interpreter's. */
 bool pto_subject_wants_thread(const struct pto_session_options *options);
-/* Takes zeroed ones. */
+/* A zeroed one is allowed. */
 void pto_subject_fini(struct pto_subject *subject);
 
 #endif

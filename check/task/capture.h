@@ -34,7 +34,7 @@ struct pto_task_capture_request {
 /* `rt` records its graph (PTO_RECORD_GRAPH).  PTO_OK, PTO_ESYSTEM (the folder), PTO_ENOMEM. */
 PTO_MUST_CHECK int pto_task_capture_create(struct pto_runtime *rt, const struct pto_task_capture_request *request,
                                            struct pto_task_capture **capture_out, struct pto_error *error);
-/* Takes NULL too. */
+/* NULL is allowed. */
 void pto_task_capture_destroy(struct pto_task_capture *capture);
 
 /* Tasks that were captured with what they left. */

@@ -37,7 +37,7 @@ double pto_validated_kernel_error(const struct pto_validated_kernel *kernel);
  * limit. */
 double pto_validated_kernel_limit(const struct pto_validated_kernel *kernel);
 bool pto_validated_kernel_is_bad(const struct pto_validated_kernel *kernel);
-/* Takes zeroed ones too. */
+/* A zeroed one is allowed. */
 void pto_validated_kernels_fini(struct pto_validated_kernels *kernels);
 
 #endif

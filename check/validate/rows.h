@@ -54,7 +54,7 @@ struct pto_rows {
 /* PTO_OK; or PTO_EINVAL, PTO_ESYSTEM or PTO_ENOMEM with a sentence that names file, line and what was expected, and no
  * rows. */
 PTO_MUST_CHECK int pto_rows_read(const char *path, struct pto_rows *rows, struct pto_error *error);
-/* Takes zeroed ones too. */
+/* A zeroed one is allowed. */
 void pto_rows_fini(struct pto_rows *rows);
 
 #endif

@@ -140,7 +140,7 @@ int pto_adopt_cases_write_json(const struct pto_adopt_cases *cases, const char *
   size_t i;
   if (!path) return PTO_OK;
   json_array_foreach(cases->array, i, one)
-      json_object_set_new(one, "verdict", json_string(pto_adopt_case_verdict(one)));
+    json_object_set_new(one, "verdict", json_string(pto_adopt_case_verdict(one)));
   return pto_output_json(path, put, cases, error);
 }
 

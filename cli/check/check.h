@@ -27,7 +27,7 @@ int pto_check_ranks(const struct pto_run_options *options, const struct pto_sess
 /* On the engine "observe", on several ranks "observed virtual". */
 int pto_check_observe(const struct pto_run_options *options, const struct pto_observe_options *observe);
 
-/* `ptosim explore` of several ranks: `runs` runs in which they begin late (check/ranks/skewed.h).  `page`: where its
+/* `ptosim explore` of several ranks: `runs` runs in which they begin late (check/ranks/delayed.h).  `page`: where its
  * page goes; NULL: nowhere. */
 int pto_explore_ranks(const struct pto_run_options *options, const struct pto_session_options *asked,
                       uint32_t rank_count, uint64_t runs, const char *page);

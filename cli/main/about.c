@@ -4,13 +4,12 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include <jansson.h>
 
 #include <kernels/levels/level.h>
 #include <pto/version.h>
+#include <runtime/base/process.h>
 
 /* The libraries that scripts/probe found, each behind ", "; the Makefile says so to this file alone. */
 #ifndef PTO_LIBRARIES
@@ -36,13 +35,10 @@ void pto_print_version(void) {
 
 const char *pto_page(const char *name) {
   static char path[PATH_MAX + 64];
-  char executable[PATH_MAX];
-  const ssize_t length = readlink("/proc/self/exe", executable, sizeof executable - 1);
-  if (length > 0) {
-    executable[length] = '\0';
-    *strrchr(executable, '/') = '\0';
-    snprintf(path, sizeof path, "%s/" INSTALLED "/%s", executable, name);
-    char *whole = realpath(path, executable);
+  char folder[PATH_MAX], page[PATH_MAX];
+  if (pto_process_folder(folder)) {
+    snprintf(path, sizeof path, "%s/" INSTALLED "/%s", folder, name);
+    char *whole = realpath(path, page);
     if (whole) return snprintf(path, sizeof path, "%s", whole), path;
   }
   snprintf(path, sizeof path, "docs/%s", name);

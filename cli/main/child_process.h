@@ -38,7 +38,7 @@ PTO_MUST_CHECK int pto_child_run(char *const *words, uint32_t timeout_ms, struct
 json_t *pto_child_result_pack(const struct pto_child_result *result);
 /* The same read back; PTO_OK, PTO_EINVAL where `packed` is none, or PTO_ENOMEM, with the sentence. */
 PTO_MUST_CHECK int pto_child_result_unpack(json_t *packed, struct pto_child_result *result, struct pto_error *error);
-/* Takes zeroed structs too. */
+/* A zeroed struct is allowed. */
 void pto_child_result_fini(struct pto_child_result *result);
 
 #endif

@@ -58,7 +58,7 @@ PTO_MUST_CHECK int pto_kernel_counters_events(struct pto_kernel_counters *counte
                                               uint32_t count, struct pto_error *error);
 /* What has been counted so far.  Kernels for which the table has no row are in uncounted_calls. */
 void pto_kernel_counters_take(struct pto_kernel_counters *counters, struct pto_kernel_counters_table *table);
-/* After the runtimes that have the meter, on the thread that called events.  Takes NULL too. */
+/* After the runtimes that have the meter, on the thread that called events.  NULL is allowed. */
 void pto_kernel_counters_destroy(struct pto_kernel_counters *counters);
 
 /* `names`: of the table's events, in its order.  A few lines a kernel, then the sums of each kind of core. */

@@ -129,7 +129,7 @@ void pto_perf_join_add_round(struct pto_perf_join *join, const struct pto_trace 
 void pto_perf_join_add_sample(struct pto_perf_join *join, const struct pto_perf_sample *sample);
 /* Puts rows and symbols in order.  PTO_OK, or PTO_ENOMEM where something had no room. */
 PTO_MUST_CHECK int pto_perf_join_finish(struct pto_perf_join *join, struct pto_error *error);
-/* Takes zeroed and half-made ones. */
+/* One that is zeroed or half made is allowed. */
 void pto_perf_join_fini(struct pto_perf_join *join);
 
 #endif

@@ -66,7 +66,7 @@ PTO_MUST_CHECK int pto_perf_recording_stop(struct pto_perf_recording *recording,
 PTO_MUST_CHECK int pto_perf_recording_read(struct pto_perf_recording *recording,
                                            void (*visit)(void *context, const struct pto_perf_sample *sample),
                                            void *context, uint64_t *refused_count, struct pto_error *error);
-/* Takes zeroed and half-started ones; ends perf where that has not been done. */
+/* Ends perf where that has not been done; one that is zeroed or half started is allowed. */
 void pto_perf_recording_fini(struct pto_perf_recording *recording);
 
 /* The sentence for a perf that ended with this exit status and text instead of sampling by `event`; `paranoid` is

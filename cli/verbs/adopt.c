@@ -14,6 +14,7 @@
 
 #include <cli/main/interrupt.h>
 #include <cli/main/verb.h>
+#include <runtime/base/text.h>
 
 #define TEXT(field) PTO_OPTION_TEXT(struct pto_adopt_options, field)
 static const struct pto_option_spec own_options[] = {
@@ -37,10 +38,7 @@ static void help(const struct pto_run_options *options) {
          pto_page("adopting.md"));
 }
 
-static bool is_manifest(const char *path) {
-  const size_t length = strlen(path), end = strlen(".json");
-  return length > end && strcmp(path + length - end, ".json") == 0;
-}
+static bool is_manifest(const char *path) { return pto_text_ends_with(path, ".json"); }
 
 /* What only a manifest takes; with --no-compute, how many clusters there are is the user's to say. */
 static const char *find_refused(const struct pto_adopt_options *options) {

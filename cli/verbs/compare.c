@@ -31,6 +31,7 @@
 #include <cli/run/request.h>
 #include <report/file/output_file.h>
 #include <formats/json_read.h>
+#include <runtime/base/text.h>
 
 #define MOST_FILE_BYTES (UINT64_C(256) << 20)
 #define DEFAULT_REPEATS 9u /* tells of up to 1215 rows: 0.05 / 1215 is the chance of the two extremes of C(18, 9) */
@@ -78,10 +79,7 @@ static void help(const struct pto_run_options *options) {
 
 /* ---- sides ---- */
 
-static bool is_page(const char *path) {
-  const size_t length = strlen(path);
-  return length > 5 && strcmp(path + length - 5, ".html") == 0;
-}
+static bool is_page(const char *path) { return pto_text_ends_with(path, ".html"); }
 
 /* The result that is in a page; of the first one the page is kept. */
 static json_t *read_page(struct side *side, const char *path, struct pto_json_reader *reader, struct pto_error *error) {

@@ -106,7 +106,7 @@ struct pto_compat_binding {
 PTO_MUST_CHECK int pto_compat_create(const struct pto_compat_orchestration *orchestration,
                                      const struct pto_compat_binding *binding, struct pto_compat **compat_out,
                                      struct pto_error *error);
-/* Takes NULL too. */
+/* NULL is allowed. */
 void pto_compat_destroy(struct pto_compat *compat);
 
 /* The whole of an orchestration, within a run of `rt`: PTO_OK, or the status to return.  A mistake of it ends the run

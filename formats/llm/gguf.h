@@ -130,7 +130,7 @@ PTO_MUST_CHECK int pto_gguf_init(struct pto_gguf *gguf, const char *path, struct
 /* The same of bytes, aligned to 8, that the caller keeps until fini; sentences begin with `name`. */
 PTO_MUST_CHECK int pto_gguf_init_memory(struct pto_gguf *gguf, const char *name, const void *bytes, uint64_t size_bytes,
                                         struct pto_error *error);
-/* Takes zeroed structs too. */
+/* A zeroed struct is allowed. */
 void pto_gguf_fini(struct pto_gguf *gguf);
 
 /* Whether the bytes begin with the magic. */

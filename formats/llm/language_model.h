@@ -77,7 +77,7 @@ struct pto_language_model {
  * NULL). Nothing is left behind then. */
 PTO_MUST_CHECK int pto_language_model_read(struct pto_language_model *model, const char *path, char *sentence,
                                            size_t sentence_size);
-/* Takes zeroed structs too. */
+/* A zeroed struct is allowed. */
 void pto_language_model_fini(struct pto_language_model *model);
 
 /* Bytes of a row, and element `index` of a matrix in row-major order: weights of every format are f32 exactly. */

@@ -56,7 +56,7 @@ struct pto_tokenizer {
  * inconsistent, oversized), PTO_ENOMEM; path and reason go to `sentence` (sentence_size bytes, may be NULL). */
 PTO_MUST_CHECK int pto_tokenizer_read(struct pto_tokenizer *tokenizer, const char *path, uint32_t vocab_size,
                                       char *sentence, size_t sentence_size);
-/* Takes zeroed structs too. */
+/* A zeroed struct is allowed. */
 void pto_tokenizer_fini(struct pto_tokenizer *tokenizer);
 
 /* The tokens of a text: *tokens_out is the caller's, to be freed.  PTO_OK, PTO_ENOMEM, or PTO_EINVAL where a byte has

@@ -19,7 +19,7 @@ struct pto_graph_arena {
   uint64_t used_bytes;
 };
 
-/* Gives all of it back.  Takes zeroed arenas. */
+/* Gives all of it back.  A zeroed arena is allowed. */
 void pto_graph_arena_fini(struct pto_graph_arena *arena);
 /* Zeroed memory, never NULL for size 0; NULL where there is none. */
 void *pto_graph_arena_alloc(struct pto_graph_arena *arena, uint64_t size_bytes);

@@ -84,7 +84,7 @@ struct pto_graph_instances {
 };
 /* PTO_OK, PTO_ENOMEM or PTO_ESYSTEM. */
 PTO_MUST_CHECK int pto_graph_instances_create(struct pto_graph_instances **instances_out);
-/* Takes NULL too. */
+/* NULL is allowed. */
 void pto_graph_instances_destroy(struct pto_graph_instances *instances);
 
 struct pto_graph {
@@ -105,7 +105,7 @@ struct pto_graph {
   bool is_unfused;                              /* every node is lowered by itself (pto_graph_set_fusion) */
 };
 
-/* Frees what it has; takes a zeroed one too. */
+/* Frees what it has; a zeroed one is allowed. */
 void pto_graph_value_fini(struct pto_graph_value *value);
 void pto_graph_sizes_fini(struct pto_graph_sizes *sizes);
 /* As dispatch knows it; the name is borrowed. */

@@ -184,8 +184,8 @@ static void read_operands(struct node *node) {
   const size_t given = json_array_size(node->inputs);
   json_t *item;
   size_t i;
-  json_array_foreach(node->inputs, i, item) if (!json_is_string(item))
-      pto_json_read_refuse(reader, "\"inputs\" item %zu is no string", i);
+  json_array_foreach(node->inputs, i, item)
+    if (!json_is_string(item)) pto_json_read_refuse(reader, "\"inputs\" item %zu is no string", i);
   if (given > PTO_GRAPH_MAX_OPERANDS)
     pto_json_read_refuse(reader, "\"inputs\" has %zu items, at most %u are read", given, PTO_GRAPH_MAX_OPERANDS);
   if (reader->status) return;
@@ -206,8 +206,8 @@ static void read_operands(struct node *node) {
 static void set_sizes(struct node *node, struct pto_graph_operand result) {
   const char *key;
   json_t *json;
-  json_object_foreach(node->options, key, json) if (json_is_array(json) || json_is_object(json))
-      pto_graph_load_set_sizes(node->loader, result, key, json);
+  json_object_foreach(node->options, key, json)
+    if (json_is_array(json) || json_is_object(json)) pto_graph_load_set_sizes(node->loader, result, key, json);
 }
 
 static void call(struct node *node, uint32_t first_value, uint32_t named) {

@@ -85,8 +85,8 @@ struct pto_graph_desc pto_graph_load_desc(struct pto_graph_loader *loader, json_
   const char *name = pto_json_read_string(reader, object, "dataType");
   json_t *shape = pto_json_read_array(reader, object, "shape", PTO_MAX_DIMS), *size;
   size_t i;
-  json_array_foreach(shape, i, size) if (!reader->status) desc.shape[desc.ndims++] =
-      load_size(loader, size, i, may_be_open);
+  json_array_foreach(shape, i, size)
+    if (!reader->status) desc.shape[desc.ndims++] = load_size(loader, size, i, may_be_open);
   const int dtype = pto_graph_dtype_find(name);
   desc.dtype = (uint32_t)dtype;
   if (dtype < 0)

@@ -129,7 +129,7 @@ static void read_document(struct source *source, struct pto_graph_manifest *mani
     return;
   }
   json_object_foreach(tensors, name, entry)
-      read_tensor(source, name, entry, &manifest->tensors[manifest->tensor_count++]);
+    read_tensor(source, name, entry, &manifest->tensors[manifest->tensor_count++]);
   check_places(source, manifest);
 }
 

@@ -33,7 +33,7 @@ struct pto_graph_manifest {
  * PTO_ENOMEM; nothing is left behind then. */
 PTO_MUST_CHECK int pto_graph_manifest_init(struct pto_graph_manifest *manifest, const char *path, const void *blob,
                                            uint64_t blob_bytes, struct pto_error *error);
-/* Takes zeroed structs too. */
+/* A zeroed struct is allowed. */
 void pto_graph_manifest_fini(struct pto_graph_manifest *manifest);
 
 /* Writes the tensors, in their order, to a blob with a header at `blob_path` and the manifest of it at `path`.  Tensors

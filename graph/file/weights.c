@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <runtime/base/base.h>
+#include <runtime/base/text.h>
 
 /* ---- paths ---- */
 
@@ -20,11 +21,6 @@ bool pto_graph_weights_path(const char *graph_path, bool is_stem, const char *en
 
 static bool is_there(const char *graph_path, bool is_stem, const char *ending, char *path) {
   return pto_graph_weights_path(graph_path, is_stem, ending, path) && access(path, F_OK) == 0;
-}
-
-static bool has_ending(const char *path, const char *ending) {
-  const size_t length = strlen(path), tail = strlen(ending);
-  return length >= tail && strcmp(path + length - tail, ending) == 0;
 }
 
 static int find_weights(struct pto_graph_weights *weights, struct pto_error *error) {
@@ -83,7 +79,7 @@ static int open_weights(struct pto_graph_weights *weights, struct pto_error *err
   int status = find_weights(weights, error);
   if (status) return status;
   weights->is_open = true;
-  if (!has_ending(weights->path, ".safetensors")) return open_blob(weights, error);
+  if (!pto_text_ends_with(weights->path, ".safetensors")) return open_blob(weights, error);
   status = pto_safetensors_init(&weights->safetensors, weights->path, error);
   if (status) return status;
   weights->tensors = weights->safetensors.tensors; /* in byte order of their names, as ours */

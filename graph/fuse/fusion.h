@@ -75,7 +75,7 @@ struct pto_fusion_plan {
   uint32_t *group_of; /* by node: 1 + the group, 0: lowered by itself */
 };
 
-/* PTO_OK or PTO_ENOMEM.  fini takes zeroed structs too. */
+/* PTO_OK or PTO_ENOMEM.  fini of a zeroed struct is allowed. */
 PTO_MUST_CHECK int pto_fusion_plan_init(struct pto_fusion_plan *plan, const struct pto_graph *graph);
 void pto_fusion_plan_fini(struct pto_fusion_plan *plan);
 

@@ -49,7 +49,7 @@ bool pto_value_memory_add(struct pto_value_memory *memory, struct pto_buffer buf
  * the place of all accesses to the old value, so that a part has an edge to it alone, and not to every reader there was
  * of the buffer's values.  PTO_OK, or why it cannot be submitted. */
 PTO_MUST_CHECK int pto_value_memory_claim(struct pto_runtime *rt, struct pto_buffer buffer);
-/* Takes zeroed ones. */
+/* A zeroed one is allowed. */
 void pto_value_memory_fini(struct pto_value_memory *memory);
 
 #endif

@@ -74,7 +74,7 @@ PTO_MUST_CHECK int pto_graph_reference_run_judged(const struct pto_graph *graph,
 
 /* ---- tensors ---- */
 
-/* A zeroed tensor of this dtype and shape; false where there is no memory.  fini takes zeroed structs too. */
+/* A zeroed tensor of this dtype and shape; false where there is no memory.  fini of a zeroed struct is allowed. */
 PTO_MUST_CHECK bool pto_reference_tensor_init(struct pto_reference_tensor *tensor, const struct pto_graph_desc *desc);
 void pto_reference_tensor_fini(struct pto_reference_tensor *tensor);
 /* From and to dense bytes (two 4-bit elements a byte, the low half first; half a byte behind the last is 0). */

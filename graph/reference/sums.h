@@ -15,7 +15,7 @@
 #include <graph/reference/reference.h>
 
 /* Sums of the node whose results have been computed of these operands; `function` is its operation's.  Operands change
- * meanwhile and are as they were afterwards.  PTO_OK or PTO_ENOMEM; fini takes zeroed ones. */
+ * meanwhile and are as they were afterwards.  PTO_OK or PTO_ENOMEM; fini of a zeroed one is allowed. */
 PTO_MUST_CHECK int pto_reference_sums_init(struct pto_reference_sums *sums, const struct pto_graph_node *node,
                                            const struct pto_reference_tensor *const *operands,
                                            const struct pto_reference_tensor *results,

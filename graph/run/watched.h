@@ -20,7 +20,7 @@ struct pto_watched_graph {
   char (*names)[24];
 };
 
-/* PTO_OK or PTO_ENOMEM.  fini takes zeroed structs too. */
+/* PTO_OK or PTO_ENOMEM.  fini of a zeroed struct is allowed. */
 PTO_MUST_CHECK int pto_watched_graph_init(struct pto_watched_graph *watched, const struct pto_graph *graph);
 void pto_watched_graph_fini(struct pto_watched_graph *watched);
 

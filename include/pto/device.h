@@ -60,7 +60,7 @@ struct pto_context_info {
  * (sentence_size bytes, may be NULL). */
 PTO_API PTO_MUST_CHECK int pto_context_create(const struct pto_context_options *options,
                                               struct pto_context **context_out, char *sentence, size_t sentence_size);
-/* Carries out what is queued, then frees the context and all its tensors.  Takes NULL too. */
+/* Carries out what is queued, then frees the context and all its tensors.  NULL is allowed. */
 PTO_API void pto_context_destroy(struct pto_context *context);
 PTO_API struct pto_context_info pto_context_info(struct pto_context *context);
 

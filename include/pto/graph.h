@@ -42,7 +42,7 @@ struct pto_graph;
  * any. */
 PTO_API PTO_MUST_CHECK int pto_graph_builder_create(struct pto_context *context,
                                                     struct pto_graph_builder **builder_out);
-/* Takes NULL too. */
+/* NULL is allowed. */
 PTO_API void pto_graph_builder_destroy(struct pto_graph_builder *builder);
 /* PTO_OK, or the kind of the first call that was refused; its sentence. */
 PTO_API int pto_graph_builder_status(const struct pto_graph_builder *builder);
@@ -99,7 +99,7 @@ PTO_API PTO_MUST_CHECK int pto_graph_builder_build(struct pto_graph_builder *bui
 
 /* ---- graphs ---- */
 
-/* Takes NULL too; dispatches of it that are queued go first.  The contexts that it was dispatched on are destroyed
+/* NULL is allowed.  Dispatches of it that are queued go first.  The contexts that it was dispatched on are destroyed
  * after it. */
 PTO_API void pto_graph_destroy(struct pto_graph *graph);
 /* Named inputs and outputs, in the order of their calls and of build; borrowed for the graph's life. */

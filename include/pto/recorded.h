@@ -64,7 +64,7 @@ PTO_API PTO_MUST_CHECK int pto_recorded_begin(struct pto_runtime *rt, const stru
 /* Gives the recording to the caller.  PTO_EINVAL while a scope of it is open; PTO_EFIT, and there is none, where its
  * tasks do not fit into the window; the run's error, where that has failed. */
 PTO_API PTO_MUST_CHECK int pto_recorded_end(struct pto_runtime *rt, struct pto_recorded **recorded_out);
-/* Takes NULL too. */
+/* NULL is allowed. */
 PTO_API void pto_recorded_destroy(struct pto_recorded *recorded);
 
 /* Submits all of it.  The statuses of pto_submit; nothing has been submitted where it is refused.  A kernel that

@@ -310,7 +310,7 @@ PTO_API PTO_MUST_CHECK int pto_runtime_create_explained(const struct pto_config 
  * forgotten. */
 PTO_API PTO_MUST_CHECK int pto_run(struct pto_runtime *rt, int (*orchestration)(struct pto_runtime *, void *),
                                    void *context);
-/* Takes NULL too.  Not from within a run. */
+/* NULL is allowed.  Not from within a run. */
 PTO_API void pto_runtime_destroy(struct pto_runtime *rt);
 /* Fills what fits into stats->size bytes. */
 PTO_API void pto_runtime_stats(const struct pto_runtime *rt, struct pto_stats *stats);

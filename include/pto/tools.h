@@ -77,7 +77,7 @@ struct pto_session_options {
  * *session_out is untouched. */
 PTO_API PTO_MUST_CHECK int pto_session_open(const struct pto_session_options *options, struct pto_session **session_out,
                                             char *sentence, size_t sentence_size);
-/* Takes NULL too. */
+/* NULL is allowed. */
 PTO_API void pto_session_close(struct pto_session *session);
 /* All rounds.  PTO_OK, or the status of the run that failed; PTO_EINVAL where two rounds differed. */
 PTO_API PTO_MUST_CHECK int pto_session_run(struct pto_session *session);
@@ -135,7 +135,7 @@ PTO_API bool pto_findings_at(const struct pto_findings *findings, uint32_t index
  * `findings_lost`. */
 PTO_API PTO_MUST_CHECK int pto_findings_write(const struct pto_findings *findings, const char *path, char *sentence,
                                               size_t sentence_size);
-/* Takes NULL too. */
+/* NULL is allowed. */
 PTO_API void pto_findings_destroy(struct pto_findings *findings);
 
 /* ---- reports: what a judge has to tell, as ptosim prints it and writes it with --json ---- */
@@ -147,7 +147,7 @@ PTO_API const struct pto_findings *pto_report_findings(const struct pto_report *
 PTO_API void pto_report_print(const struct pto_report *report, FILE *to);
 PTO_API PTO_MUST_CHECK int pto_report_write(const struct pto_report *report, const char *path, char *sentence,
                                             size_t sentence_size);
-/* Takes NULL too. */
+/* NULL is allowed. */
 PTO_API void pto_report_destroy(struct pto_report *report);
 
 /* ---- baselines: what runs came to before, each by a name, in a JSON file for git ---- */
@@ -166,7 +166,7 @@ PTO_API PTO_MUST_CHECK int pto_baseline_put(struct pto_baseline *baseline, const
 /* Writes a new file, which then replaces the old one. */
 PTO_API PTO_MUST_CHECK int pto_baseline_write(const struct pto_baseline *baseline, const char *path, char *sentence,
                                               size_t sentence_size);
-/* Takes NULL too. */
+/* NULL is allowed. */
 PTO_API void pto_baseline_close(struct pto_baseline *baseline);
 
 /* ---- one task ---- */

@@ -50,7 +50,7 @@ struct pto_world_config {
  * PTO_ENOMEM. `sentence` may be NULL. */
 PTO_API PTO_MUST_CHECK int pto_world_create(const struct pto_world_config *config, struct pto_world **world_out,
                                             char *sentence, size_t sentence_size);
-/* Takes NULL too. */
+/* NULL is allowed. */
 PTO_API void pto_world_destroy(struct pto_world *world);
 
 /* Runs `main` for each rank, all from the same time on.  PTO_OK, or the status of the lowest rank whose main has failed

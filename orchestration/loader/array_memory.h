@@ -17,7 +17,7 @@
  * Always true: begin ≤ data ≤ data + size_bytes ≤ end, data is at a multiple of 64, and slack holds a pattern until
  * a kernel or the program writes over it.  Read as a float of any width the pattern is no number.
  *
- * Threads: one at a time.  fini frees, and takes zeroed structs.
+ * Threads: one at a time.  fini frees; a zeroed struct is allowed.
  */
 #ifndef PTO_ARRAY_MEMORY_H
 #define PTO_ARRAY_MEMORY_H

@@ -22,7 +22,7 @@ struct pto_kernel_library {
 /* Maps any shared object, one with a pto_program or without.  PTO_OK, PTO_EINVAL with the reason. */
 PTO_MUST_CHECK int pto_kernel_library_open(const char *path, struct pto_kernel_library *library,
                                            struct pto_error *error);
-/* Takes zeroed structs too. */
+/* A zeroed struct is allowed. */
 void pto_kernel_library_close(struct pto_kernel_library *library);
 
 /* Number `nth` of the kernels called `name` in the object of a dlopen handle; NULL where there are fewer. */

@@ -17,6 +17,8 @@
 #include <runtime/base/base.h>
 #include <runtime/base/closest.h>
 #include <runtime/base/grow.h>
+#include <runtime/base/process.h>
+#include <runtime/base/text.h>
 
 #define SUFFIX ".so"
 #define SUFFIX_LENGTH 3u
@@ -36,10 +38,7 @@ struct listing {
   int status;
 };
 
-static bool ends_in_suffix(const char *text) {
-  size_t length = strlen(text);
-  return length > SUFFIX_LENGTH && strcmp(text + length - SUFFIX_LENGTH, SUFFIX) == 0;
-}
+static bool ends_in_suffix(const char *text) { return pto_text_ends_with(text, SUFFIX); }
 
 /* Calls `visit` with each folder that programs are looked for in, existing or not, until it answers true. */
 static bool each_folder(bool (*visit)(void *context, const char *folder), void *context) {
@@ -57,15 +56,10 @@ static bool each_folder(bool (*visit)(void *context, const char *folder), void *
     }
     return false;
   }
-  char executable[PATH_MAX];
-  ssize_t length = readlink("/proc/self/exe", executable, sizeof executable - 1);
-  if (length <= 0) return false;
-  executable[length] = '\0';
-  char *slash = strrchr(executable, '/');
-  if (!slash) return false;
-  *slash = '\0';
+  char own[PATH_MAX];
+  if (!pto_process_folder(own)) return false;
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(relative_folders); i++) {
-    int written = snprintf(folder, sizeof folder, "%s/%s", executable, relative_folders[i]);
+    int written = snprintf(folder, sizeof folder, "%s/%s", own, relative_folders[i]);
     if (written < (int)sizeof folder && visit(context, folder)) return true;
   }
   return false;

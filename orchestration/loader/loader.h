@@ -35,7 +35,7 @@ PTO_MUST_CHECK int pto_program_load(const char *name_or_path, struct pto_loaded_
                                     struct pto_error *error);
 /* Whether this library can run `program`, called so in the sentence: PTO_OK or PTO_EINVAL. */
 PTO_MUST_CHECK int pto_program_check(const struct pto_program *program, const char *called, struct pto_error *error);
-/* Takes NULL too. */
+/* NULL is allowed. */
 void pto_program_unload(struct pto_loaded_program *loaded);
 
 /* Calls `visit` for each program in the programs folders, sorted by name, those of sub-folders ("errors/scope") after

@@ -48,7 +48,7 @@ struct pto_program_request {
  * run, the request for the call. */
 PTO_MUST_CHECK int pto_program_run_create(const struct pto_program *program, const struct pto_program_request *request,
                                           struct pto_program_run **run_out, struct pto_error *error);
-/* Takes NULL too. */
+/* NULL is allowed. */
 void pto_program_run_destroy(struct pto_program_run *run);
 
 /* Calls the program's prepare (none is fine).  PTO_OK, or the run's failure. */

@@ -319,8 +319,8 @@ static void test_a_wide_graph_is_summed_up_and_a_long_one_is_not(void **state) {
 static json_t *events_of(json_t *root, const char *phase) {
   json_t *events = json_object_get(root, "traceEvents"), *found = json_array(), *event;
   size_t index;
-  json_array_foreach(events, index, event) if (strcmp(text_of(event, "ph"), phase) == 0)
-      json_array_append(found, event);
+  json_array_foreach(events, index, event)
+    if (strcmp(text_of(event, "ph"), phase) == 0) json_array_append(found, event);
   return found;
 }
 

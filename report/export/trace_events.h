@@ -102,7 +102,7 @@ struct pto_trace_events {
   struct pto_run_path path;
 };
 
-/* PTO_OK or PTO_ENOMEM.  fini takes zeroed ones. */
+/* PTO_OK or PTO_ENOMEM.  fini of a zeroed one is allowed. */
 PTO_MUST_CHECK int pto_trace_events_init(struct pto_trace_events *events, const struct pto_trace *trace,
                                          const struct pto_export_info *info, struct pto_error *error);
 void pto_trace_events_fini(struct pto_trace_events *events);

@@ -2,8 +2,9 @@
 #include <report/file/gzip.h>
 
 #include <errno.h>
-#include <string.h>
 #include <unistd.h>
+
+#include <runtime/base/text.h>
 
 #ifndef PTO_HAVE_ZLIB
 #define PTO_HAVE_ZLIB 0
@@ -12,10 +13,7 @@
 #include <zlib.h>
 #endif
 
-bool pto_gzip_is_name(const char *path) {
-  const size_t length = strlen(path);
-  return length > 3 && strcmp(path + length - 3, ".gz") == 0;
-}
+bool pto_gzip_is_name(const char *path) { return pto_text_ends_with(path, ".gz"); }
 
 bool pto_gzip_can_write(void) { return PTO_HAVE_ZLIB; }
 

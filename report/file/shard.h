@@ -72,7 +72,7 @@ struct pto_share_list {
 
 /* PTO_OK; PTO_EINVAL where the lines are of another list than this; PTO_ESYSTEM; with the sentence. */
 PTO_MUST_CHECK int pto_share_begin(struct pto_share *share, const struct pto_share_list *list, struct pto_error *error);
-/* Takes one that has not begun too. */
+/* One that has not begun is allowed. */
 PTO_MUST_CHECK int pto_share_end(struct pto_share *share, struct pto_error *error);
 
 /* NULL is a share of its own to these: all is done here. */

@@ -104,7 +104,7 @@ enum pto_finding_kind {
 #define PTO_FINDING_OF_RUN(of)                                                                                         \
   .kind = (of), .tasks = {PTO_FINDING_NONE, PTO_FINDING_NONE}, .params = {PTO_FINDING_NONE, PTO_FINDING_NONE}
 
-/* Fields of two are of the earlier task and the later one; of the host too, which has no number. */
+/* Of fields of two, index 0 is the earlier access, 1 the later; the host has no task number. */
 struct pto_finding {
   uint32_t kind;                    /* enum pto_finding_kind */
   uint64_t tasks[2];                /* numbers in submission order; PTO_FINDING_NONE */
@@ -151,9 +151,8 @@ bool pto_findings_counts_alone(const struct pto_findings *findings, const struct
 /* Whether the finding of this index is the first of its group: the one that says how many there are. */
 bool pto_findings_is_first(const struct pto_findings *findings, size_t index);
 static inline bool pto_findings_is_clean(const struct pto_findings *findings) { return findings->total == 0; }
-/* The command for a shell that shows the finding again, and less else where there is such a one: `why` of its two
- * tasks, --observe of its own.  `text` or findings->command; NULL where no command is known.
- */
+/* The shell command that shows the finding again, narrowed to it where possible: `why` of its two tasks, --observe of
+ * its own.  `text` or findings->command; NULL where no command is known. */
 const char *pto_finding_again(const struct pto_findings *findings, const struct pto_finding *finding, char *text,
                               size_t size);
 const char *pto_finding_kind_name(uint32_t kind);

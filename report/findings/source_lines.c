@@ -41,11 +41,8 @@ static const char *last_part(const char *path) {
 /* Lines of <pto/pto.hpp>, which stand between a program in C++ and the library, are not the program's. */
 static bool is_in_wrapper(const struct pto_source_place *place) {
   static const char *const headers[] = {"pto/run.hpp", "pto/device.hpp"};
-  const size_t length = strlen(place->file);
-  for (size_t i = 0; i < PTO_ARRAY_LENGTH(headers); i++) {
-    const size_t header = strlen(headers[i]);
-    if (length >= header && strcmp(place->file + length - header, headers[i]) == 0) return true;
-  }
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(headers); i++)
+    if (pto_text_ends_with(place->file, headers[i])) return true;
   return false;
 }
 

@@ -7,8 +7,8 @@
  * itself to us, which a million tasks need.  Debian's 5.16 has all that is used, and one package instead of a second
  * package manager.  A build without it has no pages.
  */
-#ifndef PTO_REPORT_PAGE_FILES_H
-#define PTO_REPORT_PAGE_FILES_H
+#ifndef PTO_REPORT_PAGE_PAGE_FILES_H
+#define PTO_REPORT_PAGE_PAGE_FILES_H
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -21,7 +21,7 @@ struct pto_run_page {
 
 /* PTO_OK, PTO_ESYSTEM, or PTO_EINVAL where it is no page of a run with --stats. */
 PTO_MUST_CHECK int pto_run_page_open(const char *path, struct pto_run_page *page, struct pto_error *error);
-/* Takes zeroed ones. */
+/* A zeroed one is allowed. */
 void pto_run_page_fini(struct pto_run_page *page);
 /* The document of --json, `size` bytes of it, in the file. */
 const char *pto_run_page_result(const struct pto_run_page *page, size_t *size);

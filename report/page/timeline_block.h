@@ -39,7 +39,7 @@ struct pto_timeline_block {
   uint32_t item_spans;
 };
 
-/* Takes a zeroed one. */
+/* A zeroed one is allowed. */
 void pto_timeline_block_add(struct pto_timeline_block *timeline, const struct pto_page_span *span);
 void pto_timeline_block_end_track(struct pto_timeline_block *timeline);
 /* Writes both blocks and frees the columns.  As pto_columns_write. */

@@ -48,7 +48,7 @@ struct pto_thread_bound {
 };
 /* False: none of them does, or time is virtual. */
 bool pto_accounts_find_bound(const struct pto_accounts *accounts, struct pto_thread_bound *bound);
-/* Takes zeroed ones. */
+/* A zeroed one is allowed. */
 void pto_accounts_fini(struct pto_accounts *accounts);
 
 #endif

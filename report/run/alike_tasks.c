@@ -96,7 +96,7 @@ static void add_times(struct pto_alike_tasks *alike) {
   }
 }
 
-static int by_time(const void *left, const void *right) {
+static int order_times(const void *left, const void *right) {
   const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
   return (a > b) - (a < b);
 }
@@ -116,7 +116,7 @@ static bool find_medians(struct pto_alike_tasks *alike) {
   for (size_t i = 0; has_room && i < alike->count; i++) {
     const uint64_t count = alike->groups[i].calls, *first = &times[ends[i] - count];
     if (count == 0) continue;
-    qsort(&times[ends[i] - count], count, sizeof *times, by_time);
+    qsort(&times[ends[i] - count], count, sizeof *times, order_times);
     alike->groups[i].median = first[(count - 1) / 2];
   }
   free(ends);

@@ -46,7 +46,7 @@ struct pto_alike_tasks {
  * PTO_ENOMEM. */
 PTO_MUST_CHECK int pto_alike_tasks_init(struct pto_alike_tasks *alike, const struct pto_trace *trace,
                                         const struct pto_task_groups *labels, struct pto_error *error);
-/* Takes zeroed ones. */
+/* A zeroed one is allowed. */
 void pto_alike_tasks_fini(struct pto_alike_tasks *alike);
 /* The key "alike_tasks".  Reads debug information for lines, so a crash report has none of it. */
 void pto_alike_tasks_put(const struct pto_alike_tasks *alike, struct pto_json_writer *w);

@@ -76,7 +76,7 @@ static uint64_t each_task(json_t *found, void (*visit)(uint64_t task, json_t *gr
   json_array_foreach(json_object_get(found, "order"), i, repeat) {
     for (json_int_t times = json_integer_value(json_array_get(repeat, 0)); times > 0; times--)
       json_array_foreach(json_array_get(repeat, 1), k, group)
-          visit(task++, json_array_get(json_object_get(found, "groups"), (size_t)json_integer_value(group)), context);
+        visit(task++, json_array_get(json_object_get(found, "groups"), (size_t)json_integer_value(group)), context);
   }
   return task;
 }

@@ -30,7 +30,7 @@ struct pto_depths {
 
 /* False: there is no memory. */
 PTO_MUST_CHECK bool pto_depths_init(const struct pto_trace *trace, struct pto_depths *depths);
-/* Takes zeroed ones. */
+/* A zeroed one is allowed. */
 void pto_depths_fini(struct pto_depths *depths);
 
 /* Nothing where the run has one scope alone. */

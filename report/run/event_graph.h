@@ -67,7 +67,7 @@ struct pto_event_graph {
 /* PTO_OK or PTO_ENOMEM.  A trace without segments gives a graph without nodes. */
 PTO_MUST_CHECK int pto_event_graph_init(const struct pto_trace *trace, struct pto_event_graph *graph,
                                         struct pto_error *error);
-/* Takes zeroed ones. */
+/* A zeroed one is allowed. */
 void pto_event_graph_fini(struct pto_event_graph *graph);
 
 /* The node's segment; NULL where it has none. */
@@ -95,7 +95,7 @@ struct pto_event_replay {
 };
 /* PTO_OK or PTO_ENOMEM, with nothing to free. */
 PTO_MUST_CHECK int pto_event_replay_init(const struct pto_event_graph *graph, struct pto_event_replay *replay);
-/* Takes zeroed ones. */
+/* A zeroed one is allowed. */
 void pto_event_replay_fini(struct pto_event_replay *replay);
 /* When the run ends if each node takes what `duration` says. */
 typedef uint64_t pto_event_duration(const void *context, const struct pto_event_graph *graph, uint32_t node);

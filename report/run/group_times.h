@@ -32,7 +32,7 @@ struct pto_group_times {
 /* `groups` may be NULL: then there is nothing to tell.  PTO_OK or PTO_ENOMEM. */
 PTO_MUST_CHECK int pto_group_times_init(struct pto_group_times *times, const struct pto_trace *trace,
                                         const struct pto_task_groups *groups, struct pto_error *error);
-/* Takes zeroed ones. */
+/* A zeroed one is allowed. */
 void pto_group_times_fini(struct pto_group_times *times);
 /* `word`: "nodes" or "labels". */
 void pto_group_times_print(const struct pto_group_times *times, const char *word, FILE *to);

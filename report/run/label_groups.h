@@ -21,7 +21,7 @@ struct pto_label_groups {
 /* PTO_OK or PTO_ENOMEM. */
 PTO_MUST_CHECK int pto_label_groups_init(struct pto_label_groups *labels, const struct pto_trace *trace,
                                          struct pto_error *error);
-/* Takes zeroed ones. */
+/* A zeroed one is allowed. */
 void pto_label_groups_fini(struct pto_label_groups *labels);
 
 #endif

@@ -78,7 +78,7 @@ uint32_t pto_path_find_trials(const uint64_t *times, struct pto_path_gain gains[
 /* What would make the run shorter; takes some replays of the graph, which is that of the path. */
 PTO_MUST_CHECK int pto_run_path_find_gains(struct pto_run_path *path, const struct pto_event_graph *graph,
                                            struct pto_error *error);
-/* Takes zeroed ones. */
+/* A zeroed one is allowed. */
 void pto_run_path_fini(struct pto_run_path *path);
 
 /* The activity that a node's time counts for, and on a core the kernel; NULL: none. */

@@ -69,7 +69,7 @@ PTO_MUST_CHECK int pto_timeline_stats_init(const struct pto_trace *trace, uint32
  * pto_chip_load_sheet. */
 PTO_MUST_CHECK int pto_timeline_stats_take_chip(struct pto_timeline_stats *timeline, const char *chip,
                                                 struct pto_error *error);
-/* Takes zeroed structs too. */
+/* A zeroed struct is allowed. */
 void pto_timeline_stats_fini(struct pto_timeline_stats *timeline);
 
 void pto_timeline_stats_print(const struct pto_timeline_stats *timeline, const struct pto_stats *stats, FILE *to);

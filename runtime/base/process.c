@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,6 +34,15 @@ int pto_process_reap(pid_t pid) {
 int pto_process_exit_code(pid_t pid) {
   const int status = pto_process_reap(pid);
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+bool pto_process_folder(char folder[PATH_MAX]) {
+  const ssize_t length = readlink("/proc/self/exe", folder, PATH_MAX);
+  if (length <= 0 || length >= PATH_MAX) return false;
+  folder[length] = '\0';
+  char *slash = strrchr(folder, '/');
+  if (slash) *slash = '\0';
+  return slash != NULL;
 }
 
 void pto_process_limit(unsigned seconds) {

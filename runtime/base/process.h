@@ -8,6 +8,8 @@
 #ifndef PTO_PROCESS_H
 #define PTO_PROCESS_H
 
+#include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -30,6 +32,10 @@ int pto_process_start(const struct pto_process_request *request, pid_t *pid);
 int pto_process_reap(pid_t pid);
 /* The same: its exit code; -1: a signal ended it. */
 int pto_process_exit_code(pid_t pid);
+
+/* Where this process's executable lies, without a slash at the end; what is installed with it has a place relative to
+ * that.  False: the system does not say. */
+bool pto_process_folder(char folder[PATH_MAX]);
 
 /* Ends this process by SIGALRM when so many seconds are over, also where the caller ignores that signal or the
  * thread that was forked blocks it (runtime/base/thread.h). */

@@ -6,8 +6,10 @@
 #include <stdint.h>
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -67,6 +69,17 @@ static void test_a_signal_while_it_is_waited_for_changes_nothing(void **state) {
   assert_int_equal(sigaction(SIGALRM, &before, NULL), 0);
 }
 
+static void test_the_folder_is_that_of_the_executable(void **state) {
+  (void)state;
+  char folder[PATH_MAX], path[PATH_MAX + 64];
+  struct stat there, running;
+  assert_true(pto_process_folder(folder));
+  snprintf(path, sizeof path, "%s/%s", folder, program_invocation_short_name);
+  assert_int_equal(stat(path, &there), 0);
+  assert_int_equal(stat("/proc/self/exe", &running), 0);
+  assert_true(there.st_dev == running.st_dev && there.st_ino == running.st_ino);
+}
+
 static void test_a_limit_ends_a_process_that_ignores_and_blocks_the_signal(void **state) {
   (void)state;
   const pid_t child = fork();
@@ -88,6 +101,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_descriptors_that_are_given_are_there_and_others_empty),
                                      cmocka_unit_test(test_exit_codes),
                                      cmocka_unit_test(test_a_signal_while_it_is_waited_for_changes_nothing),
+                                     cmocka_unit_test(test_the_folder_is_that_of_the_executable),
                                      cmocka_unit_test(test_a_limit_ends_a_process_that_ignores_and_blocks_the_signal)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,7 +32,7 @@ void pto_ask_for_large_pages(void *addr, uint64_t size_bytes);
  * apart. What was at `from` is at `to` then, and `from` reads as zero.  False where the system does not: `from` is as
  * it was, and what is at `to` is as it was or reads as zero. */
 bool pto_reserve_move(void *to, void *from, uint64_t size_bytes);
-/* Takes zeroed structs too. */
+/* A zeroed struct is allowed. */
 void pto_reserve_fini(struct pto_reserve *reserve);
 /* Gives the resident pages back; the bytes read as zero again. */
 void pto_reserve_discard(struct pto_reserve *reserve);

@@ -26,6 +26,11 @@ void pto_text_append_hex(char *text, size_t size, const unsigned char *bytes, ui
   while (count-- > 0) pto_text_append(text, size, "%02x", bytes[count]);
 }
 
+bool pto_text_ends_with(const char *text, const char *ending) {
+  const size_t length = strlen(text), end = strlen(ending);
+  return length >= end && strcmp(text + length - end, ending) == 0;
+}
+
 /* ---- files of text ---- */
 
 static int check(const char *path, int fd, struct pto_error *error) {

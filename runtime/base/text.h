@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Text that is put together piece by piece in a caller's buffer, cut where the buffer ends; and files
- * of text.
+ * Text that is put together piece by piece in a caller's buffer, cut where the buffer ends; endings; and files of text.
  *
  * Always true: the text ends with a zero byte within `size` bytes, as it must before the first call.  Any thread.
  */
 #ifndef PTO_TEXT_H
 #define PTO_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -20,6 +20,9 @@ void pto_text_append(char *text, size_t size, const char *format, ...) PTO_PRINT
 void pto_text_append_numbers(char *text, size_t size, const char *separator, const uint64_t *values, uint32_t count);
 /* The bytes of a little-endian number, its digits as people write them. */
 void pto_text_append_hex(char *text, size_t size, const unsigned char *bytes, uint64_t count);
+
+/* What tells kinds of files apart. */
+bool pto_text_ends_with(const char *text, const char *ending);
 
 /* ---- files of text ---- */
 

@@ -45,6 +45,16 @@ static void without_memory_it_is_told_and_closed(void **state) {
   close(next);
 }
 
+static void a_text_ends_with_its_last_bytes_alone(void **state) {
+  (void)state;
+  assert_true(pto_text_ends_with("a.json", ".json"));
+  assert_true(pto_text_ends_with(".json", ".json"));
+  assert_true(pto_text_ends_with("a", ""));
+  assert_false(pto_text_ends_with("json", ".json"));
+  assert_false(pto_text_ends_with("a.json.gz", ".json"));
+  assert_false(pto_text_ends_with("a.JSON", ".json"));
+}
+
 static int make_file(void **state) {
   temporary_template(path, "text");
   const int fd = mkstemp(path);
@@ -56,6 +66,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_file_that_is_too_large_is_refused_with_its_size),
       cmocka_unit_test(without_memory_it_is_told_and_closed),
+      cmocka_unit_test(a_text_ends_with_its_last_bytes_alone),
   };
   return cmocka_run_group_tests(tests, make_file, remove_file);
 }

@@ -38,11 +38,11 @@ struct pto_submit_request;
  * orchestration is about to get, all made in the current scope.  NULL where there is no memory; then nothing is
  * recorded. */
 struct pto_call_list *pto_call_list_begin(struct pto_runtime *rt, const struct pto_tensor *given, uint32_t given_count);
-/* The end of what belongs to it.  Whether it can be replayed; else it is good for destroying alone.  Takes NULL. */
+/* The end of what belongs to it.  Whether it can be replayed; else it can only be destroyed.  NULL is allowed. */
 bool pto_call_list_end(struct pto_runtime *rt, struct pto_call_list *list);
 /* Memory that it takes. */
 uint64_t pto_call_list_bytes(const struct pto_call_list *list);
-/* Takes NULL too. */
+/* NULL is allowed. */
 void pto_call_list_destroy(struct pto_call_list *list);
 
 /* ---- for the calls of the runtime, each once it has succeeded ---- */

@@ -59,7 +59,7 @@ struct pto_published_counters {
 
 /* The control thread.  PTO_OK, PTO_ENOTSUP where libsde is not there or all names are taken, or PTO_ENOMEM. */
 PTO_MUST_CHECK int pto_published_counters_create(struct pto_runtime *rt, struct pto_published_counters **out);
-/* Takes NULL too. */
+/* NULL is allowed. */
 void pto_published_counters_destroy(struct pto_published_counters *counters);
 /* Copies what the runtime has now. */
 void pto_published_counters_update(struct pto_published_counters *counters);

@@ -243,7 +243,7 @@ struct pto_stall {
 };
 /* Begins to wait, or goes on waiting, for this. */
 void pto_stall_for(struct pto_runtime *rt, struct pto_stall *stall, enum pto_stall_reason reason);
-/* No longer; on the timeline it is a PTO_CONTROL_WAIT.  Takes one that has not begun. */
+/* No longer; on the timeline it is a PTO_CONTROL_WAIT.  One that has not begun is allowed. */
 void pto_stall_end(struct pto_runtime *rt, struct pto_stall *stall);
 
 /* space.c, ring_space.c */

@@ -33,7 +33,7 @@ struct pto_gm_arena {
 /* Address space for `ring_count` rings of `heap_bytes` each, a multiple of PTO_OUTPUT_ALIGN; `lies_apart`: with room
  * behind each output, whether something watches or not.  False where the system refuses. */
 bool pto_gm_arena_init(struct pto_gm_arena *arena, uint64_t heap_bytes, uint32_t ring_count, bool lies_apart);
-/* Takes zeroed structs too. */
+/* A zeroed struct is allowed. */
 void pto_gm_arena_fini(struct pto_gm_arena *arena);
 
 /* Makes the ring of that index in the arena, of `size_bytes` at most heap_bytes; its fini comes before the arena's. */

@@ -50,7 +50,7 @@ void pto_heap_ring_watch(struct pto_heap_ring *ring, uint32_t spread_log2, uint3
 /* Right after init, for private memory that begins with a large page and of which nothing was touched: the ring moves
  * pages, if a part of it is a number of large pages. */
 void pto_heap_ring_move_pages(struct pto_heap_ring *ring);
-/* Before the memory goes.  Takes zeroed rings too. */
+/* Before the memory goes.  A zeroed ring is allowed. */
 void pto_heap_ring_fini(struct pto_heap_ring *ring);
 /* Empties the ring for a new run. */
 void pto_heap_ring_reset(struct pto_heap_ring *ring);

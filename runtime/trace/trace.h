@@ -228,7 +228,7 @@ struct pto_trace {
 
 /* Reserves the logs that `record` asks for, each with the capacity that trace.c
  * gives it, or with less where the system has less to reserve.  PTO_OK or PTO_ENOMEM, with the trace zeroed.  fini
- * takes zeroed and half-made traces. */
+ * of one that is zeroed or half made is allowed. */
 PTO_MUST_CHECK int pto_trace_init(struct pto_trace *trace, uint32_t record, uint32_t worker_count);
 void pto_trace_fini(struct pto_trace *trace);
 /* Empties all logs for a new run (their pages stay resident, so a further round finds them warm) and starts its clock.

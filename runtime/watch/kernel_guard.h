@@ -44,7 +44,7 @@ struct pto_kernel_guard {
  * until the port is destroyed. */
 struct pto_kernel_guard *pto_kernel_guard_create(struct pto_port *port, const struct pto_gm_arena *arena,
                                                  const struct pto_buffer_registry *buffers);
-/* After the port is destroyed.  Takes NULL too. */
+/* After the port is destroyed.  NULL is allowed. */
 void pto_kernel_guard_destroy(struct pto_kernel_guard *guard);
 
 #endif

@@ -222,8 +222,7 @@ static void find_kernel_times(struct loader *loader) {
   struct pto_chip *chip = &loader->chip;
   const char *const end = strrchr(loader->label, '/');
   const size_t length = strlen(chip->kernel_times), folder = end ? (size_t)(end + 1 - loader->label) : 0;
-  const bool is_path =
-      strchr(chip->kernel_times, '/') || (length > 4 && !strcmp(chip->kernel_times + length - 4, ".csv"));
+  const bool is_path = strchr(chip->kernel_times, '/') || pto_text_ends_with(chip->kernel_times, ".csv");
   if (!is_path || chip->kernel_times[0] == '/') return;
   if (folder + length >= sizeof chip->kernel_times) {
     FAULT(loader, "kernel_times = %s: the path of the chip file is too long for that", chip->kernel_times);
@@ -418,11 +417,8 @@ const char *pto_chip_note_unit(const struct pto_chip_note *note) {
     const char *end, *unit;
   } units[] = {{"_ps", "ps"},     {"_mbps", "MB/s"},     {"_khz", "kHz"},   {"_bytes", "bytes"},
                {"_percent", "%"}, {"_cycle", "a cycle"}, {"bit", "a cycle"}};
-  const size_t length = strlen(note->key);
-  for (size_t i = 0; i < PTO_ARRAY_LENGTH(units); i++) {
-    const size_t end = strlen(units[i].end);
-    if (length > end && strcmp(note->key + length - end, units[i].end) == 0) return units[i].unit;
-  }
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(units); i++)
+    if (pto_text_ends_with(note->key, units[i].end)) return units[i].unit;
   return strcmp(note->section, "control_ps") == 0 ? "ps" : "";
 }
 

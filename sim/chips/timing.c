@@ -135,8 +135,3 @@ struct pto_timing_bound pto_timing_bound(const struct pto_timing *timing, const 
   }
   return bound;
 }
-
-uint64_t pto_timing_transfer_ps(const struct pto_chip *chip, uint64_t bytes) {
-  const struct pto_timing_rate rate = rate_of(chip->host_bandwidth_mbps);
-  return chip->host_latency_ps + pto_timing_scale(bytes, MEGA, &rate);
-}

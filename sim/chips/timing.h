@@ -148,7 +148,4 @@ struct pto_timing_bound {
 struct pto_timing_bound pto_timing_bound(const struct pto_timing *timing, const struct pto_cost *cost,
                                          uint32_t core_kind);
 
-/* A transfer over the host link: latency + ⌈bytes · 10⁶ / host_bandwidth_mbps⌉. */
-uint64_t pto_timing_transfer_ps(const struct pto_chip *chip, uint64_t bytes);
-
 #endif

@@ -20,9 +20,7 @@ static struct pto_chip a_chip(void) {
                            .vector_elems_per_cycle_16bit = 128,
                            .vector_elems_per_cycle_8bit = 256,
                            .core_bandwidth_mbps = 115200,
-                           .chip_bandwidth_mbps = 1600000,
-                           .host_latency_ps = 10000000,
-                           .host_bandwidth_mbps = 26000};
+                           .chip_bandwidth_mbps = 1600000};
 }
 
 static uint64_t work(struct pto_cost cost, uint32_t kind, uint32_t sharers) {
@@ -132,13 +130,6 @@ static void test_division_by_multiplication_is_exact(void **state) {
   }
 }
 
-static void test_a_transfer_pays_latency_and_bytes(void **state) {
-  struct pto_chip chip = a_chip();
-  assert_int_equal(pto_timing_transfer_ps(&chip, 0), 10000000);
-  assert_int_equal(pto_timing_transfer_ps(&chip, 26000), 11000000);
-  assert_int_equal(pto_timing_transfer_ps(&chip, 1), 10000039); /* 38.46… */
-}
-
 /* f32[10,6] in, i4[3,5] in and out, scalar, f16[7] out */
 static const struct pto_kernel_param params[] = {{.mode = PTO_INPUT},  {.mode = PTO_SCALAR}, {.mode = PTO_INOUT},
                                                  {.mode = PTO_UNUSED}, {.mode = PTO_SCALAR}, {.mode = PTO_OUTPUT}};
@@ -224,7 +215,6 @@ int main(void) {
       cmocka_unit_test(test_impossible_sizes_saturate),
       cmocka_unit_test(test_random_sizes_agree_with_long_double),
       cmocka_unit_test(test_division_by_multiplication_is_exact),
-      cmocka_unit_test(test_a_transfer_pays_latency_and_bytes),
       cmocka_unit_test(test_a_kernel_without_a_cost_moves_its_parameters_once),
       cmocka_unit_test(test_blocks_divide_the_default_cost),
       cmocka_unit_test(test_a_kernel_without_a_list_is_charged_for_its_largest_tensor),

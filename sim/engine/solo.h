@@ -31,7 +31,7 @@ PTO_MUST_CHECK int pto_solo_init(struct pto_solo *solo, const struct pto_engine_
                                  const struct pto_chip *chip, struct pto_core *views, enum pto_local_guards guards,
                                  const struct pto_waiting_hooks *hooks, void *engine, const struct pto_port *port,
                                  struct pto_error *error);
-/* Takes zeroed structs too. */
+/* A zeroed struct is allowed. */
 void pto_solo_fini(struct pto_solo *solo);
 
 /* Around each stretch in which a message's kernel runs: what crash reports and the watchdog are told. */

@@ -55,8 +55,6 @@ struct pto_fabric {
   uint16_t *touched; /* links that flows came to or left since rates were found */
   uint32_t touched_count;
   uint64_t sequences[PTO_FABRIC_MAX_RANKS];
-  pto_fabric_observer observer;
-  void *observer_context;
 };
 
 /* ---- creation ---- */
@@ -119,14 +117,6 @@ void pto_fabric_destroy(struct pto_fabric *fabric) {
 uint64_t pto_fabric_lookahead_ps(const struct pto_fabric *fabric, uint32_t source, uint32_t target) {
   PTO_ASSERT(source != target && source < fabric->rank_count && target < fabric->rank_count);
   return pto_fabric_links_lookahead_ps(&fabric->links, source, target);
-}
-
-uint64_t pto_fabric_least_lookahead_ps(const struct pto_fabric *fabric) {
-  uint64_t least = PTO_FABRIC_NEVER;
-  for (uint32_t source = 0; source < fabric->rank_count; source++)
-    for (uint32_t target = 0; target < fabric->rank_count; target++)
-      if (source != target) least = pto_min_u64(least, pto_fabric_lookahead_ps(fabric, source, target));
-  return least;
 }
 
 /* ---- heaps ---- */
@@ -303,18 +293,9 @@ uint64_t pto_fabric_next_at(const struct pto_fabric *fabric) {
   return pto_min_u64(first_at(fabric, &fabric->travelling), first_at(fabric, &fabric->flows));
 }
 
-static void observe(const struct pto_fabric *fabric, const struct message *m, bool is_arrival) {
-  for (uint32_t k = 0; fabric->observer && k < m->link_count; k++) {
-    const struct pto_fabric_event event = {
-        .at = fabric->clock, .link = m->links[k], .is_arrival = is_arrival, .message = m->is};
-    fabric->observer(fabric->observer_context, &event);
-  }
-}
-
 /* A message becomes a flow; when it arrives is found with its rate. */
 static void join(struct pto_fabric *fabric, uint32_t index) {
   struct message *m = &fabric->messages[index];
-  observe(fabric, m, false);
   for (uint32_t k = 0; k < m->link_count; k++) {
     struct link *link = &fabric->link[m->links[k]];
     if (link->flows_now++ == 0) link->busy_since = fabric->clock;
@@ -328,7 +309,6 @@ static void join(struct pto_fabric *fabric, uint32_t index) {
 /* A flow leaves its links. */
 static void leave(struct pto_fabric *fabric, uint32_t index) {
   const struct message *m = &fabric->messages[index];
-  observe(fabric, m, true);
   for (uint32_t k = 0; k < m->link_count; k++) {
     struct link *link = &fabric->link[m->links[k]];
     if (--link->flows_now == 0) link->busy_ps += fabric->clock - link->busy_since;
@@ -388,11 +368,6 @@ uint32_t pto_fabric_route(const struct pto_fabric *fabric, uint32_t source, uint
                           uint16_t links[PTO_FABRIC_MAX_HOPS]) {
   PTO_ASSERT(source != target && source < fabric->rank_count && target < fabric->rank_count);
   return pto_fabric_links_route(&fabric->links, source, target, links);
-}
-
-void pto_fabric_observe(struct pto_fabric *fabric, pto_fabric_observer observer, void *context) {
-  fabric->observer = observer;
-  fabric->observer_context = context;
 }
 
 /* ---- validity ---- */

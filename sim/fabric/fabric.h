@@ -64,13 +64,11 @@ uint32_t pto_fabric_capacity(const struct pto_chip *chip);
  * so many; PTO_ENOMEM. */
 PTO_MUST_CHECK int pto_fabric_create(const struct pto_chip *chip, uint32_t rank_count, struct pto_fabric **fabric,
                                      struct pto_error *error);
-void pto_fabric_destroy(struct pto_fabric *fabric); /* takes NULL */
+void pto_fabric_destroy(struct pto_fabric *fabric); /* NULL is allowed */
 
 /* What lies between a begin on one rank and all that another rank may see of it, at least: start_ps + latency · hops.
  * Two different ranks. */
 uint64_t pto_fabric_lookahead_ps(const struct pto_fabric *fabric, uint32_t source, uint32_t target);
-/* The least of all pairs; PTO_FABRIC_NEVER of one rank. */
-uint64_t pto_fabric_least_lookahead_ps(const struct pto_fabric *fabric);
 
 /* A message begins at `now`, which may be before the clock, but its join is after it (asserted).  Source and target are
  * two ranks of the fabric.  PTO_ENOMEM: nothing has changed. */
@@ -101,15 +99,5 @@ const char *pto_fabric_link_name(const struct pto_fabric *fabric, uint32_t link,
 /* The links from source to target, in order; how many. */
 uint32_t pto_fabric_route(const struct pto_fabric *fabric, uint32_t source, uint32_t target,
                           uint16_t links[PTO_FABRIC_MAX_HOPS]);
-
-/* Called from advance when a flow joins, and when it arrives, once for each link of its route, in order of time. */
-struct pto_fabric_event {
-  uint64_t at;
-  uint32_t link;
-  bool is_arrival;
-  struct pto_fabric_message message;
-};
-typedef void (*pto_fabric_observer)(void *context, const struct pto_fabric_event *event);
-void pto_fabric_observe(struct pto_fabric *fabric, pto_fabric_observer observer, void *context); /* NULL: no more */
 
 #endif

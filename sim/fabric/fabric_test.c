@@ -180,15 +180,12 @@ static void test_lookahead_is_that_of_the_tier_and_of_the_hops(void **state) {
   assert_int_equal(pto_fabric_lookahead_ps(fabric, 0, 1), 100000);
   assert_int_equal(pto_fabric_lookahead_ps(fabric, 1, 2), 200000);
   assert_int_equal(pto_fabric_lookahead_ps(fabric, 7, 8), 1000000);
-  assert_int_equal(pto_fabric_least_lookahead_ps(fabric), 100000);
   pto_fabric_destroy(fabric);
   fabric = fabric_of(ONE_NODE ",node_topology=ring", 8);
   assert_int_equal(pto_fabric_lookahead_ps(fabric, 0, 4), 800000);
   assert_int_equal(pto_fabric_lookahead_ps(fabric, 0, 6), 400000);
-  assert_int_equal(pto_fabric_least_lookahead_ps(fabric), 200000);
   pto_fabric_destroy(fabric);
   fabric = fabric_of("tiny", 1);
-  assert_int_equal(pto_fabric_least_lookahead_ps(fabric), PTO_FABRIC_NEVER);
   expect_nothing(fabric);
   pto_fabric_destroy(fabric);
 }
@@ -249,36 +246,6 @@ static void test_links_count_bytes_flows_and_busy_time(void **state) {
   pto_fabric_destroy(fabric);
 }
 
-struct seen {
-  uint32_t count;
-  struct pto_fabric_event events[16];
-};
-
-static void see(void *context, const struct pto_fabric_event *event) {
-  struct seen *seen = context;
-  assert_true(seen->count < PTO_ARRAY_LENGTH(seen->events));
-  seen->events[seen->count++] = *event;
-}
-
-static void test_an_observer_sees_flows_on_links(void **state) {
-  struct seen seen = {0};
-  struct pto_fabric *fabric = fabric_of(ONE_NODE ",node_topology=ring", 8);
-  char name[PTO_FABRIC_LINK_NAME];
-  pto_fabric_observe(fabric, see, &seen);
-  send(fabric, 0, 0, 2, 1000);
-  send(fabric, 0, 1, 2, 0);
-  expect_arrival(fabric, 200000, 1, 2);
-  expect_arrival(fabric, 420000, 0, 2);
-  assert_int_equal(seen.count, 4);
-  for (uint32_t i = 0; i < 4; i++) {
-    assert_int_equal(seen.events[i].at, i < 2 ? 400000 : 420000);
-    assert_int_equal(seen.events[i].is_arrival, i >= 2);
-    assert_int_equal(seen.events[i].message.bytes, 1000);
-    assert_string_equal(pto_fabric_link_name(fabric, seen.events[i].link, name), i % 2 ? "node 1 -> 2" : "node 0 -> 1");
-  }
-  pto_fabric_destroy(fabric);
-}
-
 static void test_where_memory_ends_nothing_is_lost(void **state) {
 #if PTO_HAS_FAILING_MALLOC
   const struct pto_chip chip = chip_of(ONE_NODE);
@@ -335,7 +302,6 @@ int main(void) {
       cmocka_unit_test(test_lookahead_is_that_of_the_tier_and_of_the_hops),
       cmocka_unit_test(test_ranks_that_no_fabric_holds_are_refused),
       cmocka_unit_test(test_links_count_bytes_flows_and_busy_time),
-      cmocka_unit_test(test_an_observer_sees_flows_on_links),
       cmocka_unit_test(test_where_memory_ends_nothing_is_lost),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,8 +9,8 @@
  *
  * pto_engine_describe_current turns the pair into a sentence for crash reports.
  */
-#ifndef PTO_SIM_ENGINE_CURRENT_H
-#define PTO_SIM_ENGINE_CURRENT_H
+#ifndef PTO_SIM_HOST_CURRENT_H
+#define PTO_SIM_HOST_CURRENT_H
 
 #include <runtime/port/port.h>
 
@@ -36,7 +36,7 @@ void pto_engine_describe_message(const struct pto_message *message, char *text, 
 /* ", 12 bytes behind the end of its UB (196608 bytes of local memory),": of an address in the guard behind or before a
  * local memory of the calling thread's core, in a kernel; "" else.  Async-signal-safe as well. */
 void pto_engine_describe_local(const void *address, char *text, size_t size);
-/* The same for the kernel that the calling thread is in now; false where it is in none. */
+/* As pto_engine_describe_message, of the message that the calling thread runs; false: it runs none. */
 bool pto_engine_describe_current(char *text, size_t size);
 
 #endif

@@ -32,7 +32,7 @@ struct pto_fiber {
 
 /* An idle fiber on `stack_bytes` of memory from `stack` on, both multiples of 16. */
 void pto_fiber_init(struct pto_fiber *fiber, void *stack, uint64_t stack_bytes);
-/* Takes zeroed fibers too; idle ones otherwise. */
+/* Of an idle fiber; a zeroed one is allowed. */
 void pto_fiber_fini(struct pto_fiber *fiber);
 
 /* What an idle fiber runs at its next resume. */

@@ -28,7 +28,7 @@ bool pto_local_memories_init(struct pto_local_memories *memories, const struct p
                              enum pto_local_guards guards);
 /* Before the first kernel that uses the memories of `view`.  False where the system refuses. */
 PTO_MUST_CHECK bool pto_local_memory_guard(const struct pto_core *view);
-/* Takes zeroed structs too. */
+/* A zeroed struct is allowed. */
 void pto_local_memories_fini(struct pto_local_memories *memories);
 
 #endif

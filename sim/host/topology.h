@@ -40,7 +40,7 @@ struct pto_topology_affinity {
 };
 
 void pto_topology_init(struct pto_topology *topology);
-/* Takes zeroed structs too. */
+/* A zeroed struct is allowed. */
 void pto_topology_fini(struct pto_topology *topology);
 
 /* Decides where `threads` threads go: "none" (NULL), "spread", or CPUs by number, "0,2-3".  Where "spread" cannot give
@@ -51,7 +51,7 @@ PTO_MUST_CHECK int pto_topology_place(struct pto_topology *topology, const char 
 /* Pins the calling thread to CPU cpus[index].  False where that is not possible.  `before`, unless NULL, keeps what
  * pto_topology_unpin restores on the same thread. */
 bool pto_topology_pin(const struct pto_topology *topology, uint32_t index, struct pto_topology_affinity *before);
-/* Takes zeroed structs too. */
+/* A zeroed struct is allowed. */
 void pto_topology_unpin(struct pto_topology_affinity *before);
 /* Asks for the pages of [addr, addr + size_bytes) to come from the node of cpus[index]; nothing where there is one
  * node. */

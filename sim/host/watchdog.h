@@ -87,7 +87,7 @@ uint64_t pto_watchdog_now_ns(void);
 /* A running watchdog: a kernel that has not returned has run from `begin_ns` until now, and `*ran_ns` before. */
 void pto_watchdog_add_piece(struct pto_watchdog *watchdog, const struct pto_message *message, uint64_t begin_ns,
                             uint64_t *ran_ns);
-/* Stops and joins the thread.  Takes zeroed structs too. */
+/* Stops and joins the thread.  A zeroed struct is allowed. */
 void pto_watchdog_fini(struct pto_watchdog *watchdog);
 
 #endif

@@ -56,7 +56,7 @@ uint32_t pto_half_kernel_times(const struct pto_chip *chip, const char *name);
 /* `chip` and `timing` are borrowed.  PTO_OK, or the table's fault. */
 PTO_MUST_CHECK int pto_call_times_init(struct pto_call_times *times, const struct pto_chip *chip,
                                        const struct pto_timing *timing, struct pto_error *error);
-void pto_call_times_fini(struct pto_call_times *times); /* takes zeroed ones too */
+void pto_call_times_fini(struct pto_call_times *times); /* a zeroed one is allowed */
 void pto_call_times_reset(struct pto_call_times *times);
 
 /* Only where there are places. */

@@ -104,7 +104,7 @@ static uint32_t next_of_task(const struct pto_rendezvous_table *table, const str
 static uint32_t find_block(const struct pto_rendezvous_table *table, const struct pto_payload *payload,
                            uint32_t block_index) {
   FOR_EACH_OF_TASK(i, table, payload)
-  if (table->items[i].block_index == block_index) return i;
+    if (table->items[i].block_index == block_index) return i;
   return PTO_RENDEZVOUS_NONE;
 }
 
@@ -286,8 +286,7 @@ void pto_rendezvous_return(struct pto_rendezvous_table *table, struct pto_rendez
   seat_at(table, member)->state = PTO_SEAT_RETURNED;
   rendezvous->returned |= (uint8_t)PTO_ROLE_BIT(member.role);
   if (PTO_UNLIKELY(has_failed)) {
-    FOR_EACH_OF_TASK(i, table, payload)
-    break_rendezvous(table, &table->items[i], PTO_EKERNEL);
+    FOR_EACH_OF_TASK(i, table, payload) break_rendezvous(table, &table->items[i], PTO_EKERNEL);
   }
   if (has_turns(rendezvous)) pass_turn(table, payload);
   pto_rendezvous_change(table);
@@ -442,7 +441,7 @@ enum pto_rendezvous_answer pto_rendezvous_ask(struct pto_rendezvous_table *table
   return PTO_RENDEZVOUS_WAIT;
 }
 
-void pto_rendezvous_answer(struct pto_rendezvous_table *table, struct pto_rendezvous_member member) {
+void pto_rendezvous_answer_peer(struct pto_rendezvous_table *table, struct pto_rendezvous_member member) {
   struct pto_rendezvous_seat *seat = seat_at(table, member);
   seat->is_answered = true;
   if (seat->waits_for == PTO_WAITS_FOR_PEER) wake(table, seat);

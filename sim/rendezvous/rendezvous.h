@@ -93,7 +93,7 @@ struct pto_rendezvous_table {
 /* False where there is no memory.  wake(context, core): what `core` waits for may be there. */
 bool pto_rendezvous_init(struct pto_rendezvous_table *table, uint32_t cluster_count, uint32_t slots_per_core,
                          void (*wake)(void *context, uint32_t core), void *context);
-/* Takes zeroed structs too. */
+/* A zeroed struct is allowed. */
 void pto_rendezvous_fini(struct pto_rendezvous_table *table);
 void pto_rendezvous_reset(struct pto_rendezvous_table *table);
 
@@ -107,7 +107,7 @@ uint32_t pto_rendezvous_join(struct pto_rendezvous_table *table, const struct pt
 /* Whether a message of each of the block's roles is. */
 bool pto_rendezvous_is_complete(const struct pto_rendezvous_table *table, uint32_t rendezvous);
 void pto_rendezvous_begin(struct pto_rendezvous_table *table, struct pto_rendezvous_member member);
-/* The kernel has returned; `has_failed` breaks all table of its task. */
+/* The kernel has returned; `has_failed` breaks all rendezvous of its task. */
 void pto_rendezvous_return(struct pto_rendezvous_table *table, struct pto_rendezvous_member member, bool has_failed);
 
 void pto_rendezvous_signal(struct pto_rendezvous_table *table, struct pto_rendezvous_member from, uint32_t block_index,
@@ -120,7 +120,7 @@ void pto_rendezvous_signal(struct pto_rendezvous_table *table, struct pto_rendez
  *   BARRIER   that all have come; the first question is its own coming
  *   TURN      its turn
  *   CHANGE    that something has changed since it asked last
- *   PEER      that pto_rendezvous_answer was called for it; `peer` says what it waits for */
+ *   PEER      that pto_rendezvous_answer_peer was called for it; `peer` says what it waits for */
 struct pto_rendezvous_question {
   enum pto_waits_for what;
   uint32_t subject;
@@ -144,7 +144,7 @@ void pto_rendezvous_fifo_copy_in(struct pto_rendezvous_fifo *fifo, const void *d
 void pto_rendezvous_fifo_copy_out(const struct pto_rendezvous_fifo *fifo, void *data, uint64_t size_bytes);
 
 /* What the core waits for of another rank is there. */
-void pto_rendezvous_answer(struct pto_rendezvous_table *table, struct pto_rendezvous_member member);
+void pto_rendezvous_answer_peer(struct pto_rendezvous_table *table, struct pto_rendezvous_member member);
 /* Something may have changed memory. */
 void pto_rendezvous_change(struct pto_rendezvous_table *table);
 /* Every seat that waits does so for ever, unless memory has changed unnoticed: true where some poll, and look again. */
@@ -156,9 +156,9 @@ bool pto_rendezvous_can_look_again(const struct pto_rendezvous_table *table);
 void *pto_rendezvous_shared(struct pto_rendezvous_table *table, struct pto_rendezvous_member member, uint64_t key,
                             uint64_t size_bytes);
 
-/* Every seat that waits, in order of table and roles, and what it waits for. */
+/* Every seat that waits, in order of the table and of roles, and what it waits for. */
 void pto_rendezvous_find_waits(const struct pto_rendezvous_table *table, struct pto_core_waits *waits);
-/* Where every seat that waits does so for ever: breaks all their table, so that each wait is answered. */
+/* Where every seat that waits does so for ever: breaks all their rendezvous, so that each wait is answered. */
 void pto_rendezvous_break_deadlock(struct pto_rendezvous_table *table);
 
 #endif

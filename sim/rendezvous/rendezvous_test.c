@@ -252,11 +252,11 @@ static void test_an_answer_of_another_rank_is_kept_for_who_asks_later(void **sta
   (void)state;
   const struct pto_payload *task = task_of(&waits, NULL, NULL);
   const struct pto_rendezvous_member a = begin(task, 0, 0, 0, 0);
-  pto_rendezvous_answer(&table, a);
+  pto_rendezvous_answer_peer(&table, a);
   assert_int_equal(woken_count, 0);
   assert_int_equal(ask_any(&table, a, PTO_WAITS_FOR_PEER, 0, 0, NULL), PTO_RENDEZVOUS_DONE);
   assert_int_equal(ask_any(&table, a, PTO_WAITS_FOR_PEER, 0, 0, NULL), PTO_RENDEZVOUS_WAIT);
-  pto_rendezvous_answer(&table, a);
+  pto_rendezvous_answer_peer(&table, a);
   assert_int_equal(woken_count, 1);
   assert_int_equal(ask_any(&table, a, PTO_WAITS_FOR_PEER, 0, 0, NULL), PTO_RENDEZVOUS_DONE);
   assert_int_equal(ask_any(&table, a, PTO_WAITS_FOR_NOTHING, 0, 0, NULL), PTO_RENDEZVOUS_DONE);

@@ -73,7 +73,7 @@ struct pto_waiting_cores {
 /* False where there is no memory, with nothing left behind. */
 bool pto_waiting_cores_init(struct pto_waiting_cores *cores, uint32_t cluster_count, uint32_t slots_per_core,
                             const struct pto_waiting_hooks *hooks, void *engine);
-/* Takes zeroed structs too. */
+/* A zeroed struct is allowed. */
 void pto_waiting_cores_fini(struct pto_waiting_cores *cores);
 /* Before a run: no rendezvous is left. */
 void pto_waiting_cores_reset(struct pto_waiting_cores *cores);
@@ -89,7 +89,7 @@ const char *pto_waiting_core_sentence(const struct pto_waiting_core *core);
  * left.  Async-signal-safe. */
 bool pto_waiting_core_is_beyond_stack(uintptr_t address);
 
-/* On the fiber: until pto_rendezvous_answer is called for it.  What the kernel's call answers. */
+/* On the fiber: until pto_rendezvous_answer_peer is called for it.  What the kernel's call answers. */
 int pto_waiting_core_wait_for_peer(struct pto_waiting_core *core, const struct pto_peer_wait *wait);
 
 /* Nothing runs, and cores wait.  Under the lock: wakes those that poll once more; where that has led to nothing, all

@@ -205,6 +205,7 @@ int pto_engine_threads_create(const struct pto_engine_config *config, struct pto
     pto_topology_fini(&topology);
     return placed;
   }
+  /* While the control thread is in a kernel no thread dispatches, and workers live on what they were offered. */
   uint32_t slots_per_core = chip->slots_per_core > PTO_THREADS_BATCH ? chip->slots_per_core : PTO_THREADS_BATCH;
   const uint64_t size_bytes = lay_out(NULL, &sizes, chip->cluster_count, worker_count, slots_per_core);
   if (!pto_reserve_init(&memory, size_bytes)) {

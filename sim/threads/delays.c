@@ -2,7 +2,6 @@
 #include <sim/threads/delays.h>
 
 #include <sched.h>
-#include <string.h>
 #include <time.h>
 
 #include <runtime/base/clock.h>
@@ -86,9 +85,8 @@ int pto_engine_delayed_threads_create(const struct pto_engine_config *config, st
 
 /* The first message of the next run hands it to the workers, as all of `shared`. */
 bool pto_engine_delays_set(struct pto_port *port, uint64_t seed) {
-  if (strcmp(port->name, "threads") != 0) return false;
+  if (port->ops->dispatch != delayed_dispatch) return false;
   struct pto_threads_engine *engine = engine_of(port);
-  if (engine->own_ops.dispatch != delayed_dispatch) return false;
   engine->shared.delay_seed = seed;
   engine->shared.delay = seed ? delay_worker : NULL;
   return true;

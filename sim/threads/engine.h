@@ -9,9 +9,6 @@
 
 #include <runtime/port/port.h>
 
-/* Messages that a core holds, the running one counted: while the control thread is in a kernel no thread dispatches,
- * and workers live on what they were offered.  A chip with more slots gets more. */
-#define PTO_THREADS_SLOTS_PER_CORE 16u
 /* Unfinished tasks beyond which the control thread runs some before it submits more: further ones would only push each
  * other out of the caches. */
 #define PTO_THREADS_RUN_AHEAD 512u

@@ -197,7 +197,8 @@ static void test_a_core_may_hold_many_messages_and_have_no_memory_of_its_own(voi
   assert_int_equal(pto_engine_threads_create(&config, &port, &error), PTO_OK);
   assert_false(pto_engine_delays_set(port, 1)); /* an engine without delays */
   port->ops->destroy(port);
-  struct pto_port other = {.name = "virtual"};
+  const struct pto_port_ops ops = {0};
+  struct pto_port other = {.ops = &ops, .name = "virtual"};
   assert_false(pto_engine_delays_set(&other, 1));
 }
 

@@ -146,7 +146,7 @@ void pto_threads_note_change(struct pto_threads_engine *engine);
 bool pto_threads_break_deadlock(struct pto_threads_engine *engine);
 void pto_threads_find_waits(struct pto_port *port, struct pto_core_waits *waits);
 
-/* Stops and frees everything; takes half-built engines too. */
+/* Stops and frees everything; a half-built engine is allowed. */
 void pto_threads_destroy(struct pto_port *port);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stealing: which thread runs a kernel that MAY_MOVE: this is the only place that decides it.  Every other kernel runs
- * on the worker that has its core.
+ * Stealing decides which thread runs a kernel that MAY_MOVE; nothing else decides it.  Every other kernel runs on the
+ * worker that has its core.
  *
  * While stealing is *open*, the control thread puts such kernels into one ring, and workers take them from there, a
  * share of what is left at a time.  Where the workers have enough, it runs the kernel itself, within its dispatch; and

@@ -76,7 +76,7 @@ struct pto_explore_log {
   uint64_t position;  /* of the orchestration at the end of the last run */
   struct pto_reserve memory;
 };
-/* False where there is no address space.  fini takes zeroed ones too. */
+/* False where there is no address space.  fini of a zeroed one is allowed. */
 PTO_MUST_CHECK bool pto_explore_log_init(struct pto_explore_log *log);
 void pto_explore_log_fini(struct pto_explore_log *log);
 /* Between runs: forgets what was made; numbers begin at 0.  `chooser` is copied; NULL: the first candidate, always. */

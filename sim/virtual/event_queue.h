@@ -64,11 +64,6 @@ static inline void pto_event_queue_insert(struct pto_event_queue *queue, uint64_
   queue->ring[++queue->tail & queue->mask].time = PTO_EVENT_NEVER;
 }
 
-/* The core of the first event, where there is one. */
-static inline uint32_t pto_event_queue_first(const struct pto_event_queue *queue) {
-  return queue->ring[queue->head & queue->mask].core;
-}
-
 /* Takes the first event, where there is one. */
 static inline struct pto_event pto_event_queue_pop(struct pto_event_queue *queue) {
   PTO_ASSERT(queue->head != queue->tail);

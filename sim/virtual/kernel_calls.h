@@ -61,7 +61,7 @@ uint32_t pto_kernel_calls_worker_count(const struct pto_engine_config *config, u
 /* For two workers and more.  PTO_OK, or PTO_ENOMEM or PTO_ESYSTEM with half-made parts freed. */
 PTO_MUST_CHECK int pto_kernel_calls_init(struct pto_kernel_calls *calls, const struct pto_engine_config *config,
                                          uint32_t core_count, uint32_t worker_count, struct pto_error *error);
-/* Takes zeroed structs, and open calls, too. */
+/* A zeroed struct is allowed, and calls that are open. */
 void pto_kernel_calls_fini(struct pto_kernel_calls *calls);
 
 /* Opens the call of a message whose arguments are in `view`; its sentence, should it fail, goes to `sentence`. */

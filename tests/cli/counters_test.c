@@ -18,7 +18,8 @@
 static json_t *element_called(json_t *array, const char *key, const char *name) {
   json_t *element;
   size_t i;
-  json_array_foreach(array, i, element) if (strcmp(pto_json_text(element, key), name) == 0) return element;
+  json_array_foreach(array, i, element)
+    if (strcmp(pto_json_text(element, key), name) == 0) return element;
   fail_msg("no %s \"%s\"", key, name);
   return NULL;
 }

@@ -33,8 +33,8 @@ static void assert_counts(json_t *result, const char *key, json_int_t count, con
   json_t *finding;
   size_t i;
   bool is_said = false;
-  json_array_foreach(json_object_get(result, "findings"), i, finding) is_said |=
-      strstr(pto_json_text(finding, "sentence"), part) != NULL;
+  json_array_foreach(json_object_get(result, "findings"), i, finding)
+    is_said |= strstr(pto_json_text(finding, "sentence"), part) != NULL;
   if (!is_said) fail_msg("no finding says \"%s\": %s", part, pto_ptosim_last.out);
 }
 

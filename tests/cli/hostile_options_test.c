@@ -59,7 +59,7 @@ static json_t *document_of(json_t *original) {
   if (json_object_get(node, "outputs")) {
     json_object_clear(outputs);
     json_array_foreach(json_object_get(node, "outputs"), i, item)
-        json_object_set(outputs, json_string_value(item), item);
+      json_object_set(outputs, json_string_value(item), item);
   }
   return json_pack("{s:s, s:i, s:o, s:[o], s:o}", "format", "webnn-graph-json", "version", 2, "inputs", inputs, "nodes",
                    node, "outputs", outputs);

@@ -515,8 +515,8 @@ static void test_diff_compares_a_capture_with_a_program(void **state) {
   char text[4096] = "{\"edges\":[";
   size_t i;
   json_array_foreach(json_object_get(graph, "edges"), i, edge)
-      snprintf(text + strlen(text), sizeof text - strlen(text), "%s[%d,%d]", i ? "," : "",
-               (int)pto_json_integer(edge, "from"), (int)pto_json_integer(edge, "to"));
+    snprintf(text + strlen(text), sizeof text - strlen(text), "%s[%d,%d]", i ? "," : "",
+             (int)pto_json_integer(edge, "from"), (int)pto_json_integer(edge, "to"));
   assert_true(strlen(text) + 64 < sizeof text && i > 2);
   char same[4200], fewer[4200];
   snprintf(same, sizeof same, "%s]}", text);

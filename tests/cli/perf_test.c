@@ -186,10 +186,9 @@ static void test_the_samples_of_a_kernels_function_fall_to_that_kernel(void **st
   }
   json_array_foreach(json_object_get(root, "control"), i, row) {
     all += real_of(row, "share");
-    json_array_foreach(json_object_get(row, "symbols"), k,
-                       symbol) if (strstr(pto_json_text(symbol, "name"), "_run") &&
-                                   strstr(pto_json_text(symbol, "module"), "vector_example")) elsewhere +=
-        real_of(symbol, "share");
+    json_array_foreach(json_object_get(row, "symbols"), k, symbol)
+      if (strstr(pto_json_text(symbol, "name"), "_run") && strstr(pto_json_text(symbol, "module"), "vector_example"))
+        elsewhere += real_of(symbol, "share");
   }
   print_message("%" JSON_INTEGER_FORMAT " samples of %s: %.4f of them in a kernel's own function, %.4f not\n",
                 pto_json_integer(root, "round_samples"), pto_json_text(root, "event"), in_place, elsewhere);

@@ -73,8 +73,9 @@ static void open_document(json_t *document, const struct pto_graph *graph, uint6
   json_t *item;
   size_t i;
   json_object_foreach(json_object_get(document, "inputs"), name, item)
-      open_sizes(json_object_get(item, "shape"), graph, room);
-  json_array_foreach(json_object_get(document, "nodes"), i, item) for (size_t k = 0; k < PTO_ARRAY_LENGTH(lists); k++)
+    open_sizes(json_object_get(item, "shape"), graph, room);
+  json_array_foreach(json_object_get(document, "nodes"), i, item)
+    for (size_t k = 0; k < PTO_ARRAY_LENGTH(lists); k++)
       open_sizes(json_object_get(json_object_get(item, "options"), lists[k]), graph, room);
 }
 

@@ -176,12 +176,14 @@ static int make_graph(struct conformance_case *c) {
   const char *name;
   json_t *json;
   size_t i;
-  json_object_foreach(inputs, name, json) if (status == PTO_OK) status = make_input(c, name, json);
-  json_array_foreach(operators, i, json) if (status == PTO_OK) status = make_operator(c, json);
+  json_object_foreach(inputs, name, json)
+    if (status == PTO_OK) status = make_input(c, name, json);
+  json_array_foreach(operators, i, json)
+    if (status == PTO_OK) status = make_operator(c, json);
   struct pto_graph_output *outputs = calloc(json_object_size(expected) + 1, sizeof *outputs);
   if (!outputs) return pto_error_set(&c->error, PTO_ENOMEM, "out of memory");
-  json_object_foreach(expected, name, json) if (status == PTO_OK) status =
-      read_expected(c, name, json, &outputs[c->output_count]);
+  json_object_foreach(expected, name, json)
+    if (status == PTO_OK) status = read_expected(c, name, json, &outputs[c->output_count]);
   if (status == PTO_OK) {
     status = pto_graph_builder_build(c->builder, outputs, c->output_count, &c->graph);
     if (status) (void)pto_error_set(&c->error, status, "%s", pto_graph_builder_error(c->builder));

@@ -21,8 +21,8 @@ static size_t lay_out(json_t *header) {
     const char *digits = dtype ? strpbrk(dtype, "123468") : NULL;
     uint64_t size_bytes = digits ? strtoull(digits, NULL, 10) / 8 : 1;
     if (!json_is_object(entry) || strcmp(name, "__metadata__") == 0) continue;
-    json_array_foreach(json_object_get(entry, "shape"), d, extent) size_bytes *=
-        (uint64_t)json_integer_value(extent) % 16;
+    json_array_foreach(json_object_get(entry, "shape"), d, extent)
+      size_bytes *= (uint64_t)json_integer_value(extent) % 16;
     json_object_set_new(entry, "data_offsets",
                         json_pack("[I, I]", (json_int_t)end, (json_int_t)(end + size_bytes % 1024)));
     end += size_bytes % 1024;

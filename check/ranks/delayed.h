@@ -9,18 +9,18 @@
  *
  * Owns nothing after the call but what it puts into the findings.  Control thread.
  */
-#ifndef PTO_CHECK_RANKS_SKEWED_H
-#define PTO_CHECK_RANKS_SKEWED_H
+#ifndef PTO_CHECK_RANKS_DELAYED_H
+#define PTO_CHECK_RANKS_DELAYED_H
 
 #include <check/ranks/ranks.h>
 
-struct pto_skew_counts {
+struct pto_delay_counts {
   uint64_t tasks, runs, differing; /* runs: those with delays, without what was run to shrink them */
   char chip[64];                   /* of the first run; "": there was none */
   uint32_t rules;                  /* the same: as config.deps */
 };
 
-struct pto_skew_question {
+struct pto_delay_question {
   const struct pto_session_options *options;
   uint32_t rank_count;
   uint64_t runs, seed;
@@ -31,7 +31,7 @@ struct pto_skew_question {
 /* An enum pto_exit: PTO_EXIT_FINDINGS where a run differs; PTO_EXIT_INTERRUPTED with what is known so far; else as that
  * of the first run, with its error.
  */
-int pto_skew_ranks(const struct pto_skew_question *question, struct pto_findings *findings,
-                   struct pto_skew_counts *counts, struct pto_error *error);
+int pto_delay_ranks(const struct pto_delay_question *question, struct pto_findings *findings,
+                    struct pto_delay_counts *counts, struct pto_error *error);
 
 #endif

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include <check/ranks/skewed.h>
+#include <check/ranks/delayed.h>
 #include <cli/main/fault_report.h>
 #include <cli/main/progress_line.h>
 #include <cli/main/verb.h>
@@ -19,7 +19,7 @@ struct explored {
   const struct pto_run_options *options;
   uint32_t rank_count;
   struct pto_findings findings;
-  struct pto_skew_counts counts;
+  struct pto_delay_counts counts;
   struct pto_error error;
   double seconds;
   int exit_code; /* for the report */
@@ -80,12 +80,12 @@ static void describe(const struct pto_ranks *ranks) {
 int pto_explore_ranks(const struct pto_run_options *options, const struct pto_session_options *asked,
                       uint32_t rank_count, uint64_t runs, const char *page) {
   struct explored x = {.options = options, .rank_count = rank_count};
-  const struct pto_skew_question question = {asked, rank_count, runs, options->seed, show_progress, describe};
+  const struct pto_delay_question question = {asked, rank_count, runs, options->seed, show_progress, describe};
   pto_findings_init(&x.findings);
   x.findings.command = options->again;
   pto_progress_line_begin(options->programs.items[0], !options->quiet);
   const double begin = pto_clock_seconds();
-  x.exit_code = pto_skew_ranks(&question, &x.findings, &x.counts, &x.error);
+  x.exit_code = pto_delay_ranks(&question, &x.findings, &x.counts, &x.error);
   x.seconds = pto_clock_seconds() - begin;
   pto_progress_line_end();
   if (!options->quiet && !pto_run_options_take_stdout(options) && (x.exit_code <= PTO_EXIT_FINDINGS || x.counts.runs)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <check/ranks/skewed.h>
+#include <check/ranks/delayed.h>
 
 #include <inttypes.h>
 #include <string.h>
@@ -20,7 +20,7 @@ struct outcome {
   struct pto_error error;
 };
 
-static struct outcome run(const struct pto_skew_question *question, const uint64_t delays[PTO_MAX_RANKS]) {
+static struct outcome run(const struct pto_delay_question *question, const uint64_t delays[PTO_MAX_RANKS]) {
   struct pto_ranks ranks;
   struct outcome outcome = {0};
   struct pto_session_options silent = *question->options;
@@ -51,7 +51,7 @@ static bool differs(const struct outcome *outcome, const struct outcome *from) {
 }
 
 /* Each rank alone, then all. */
-static void set_delays(const struct pto_skew_question *question, uint64_t index, uint64_t most,
+static void set_delays(const struct pto_delay_question *question, uint64_t index, uint64_t most,
                        uint64_t delays[PTO_MAX_RANKS]) {
   memset(delays, 0, PTO_MAX_RANKS * sizeof *delays);
   if (index < question->rank_count) {
@@ -65,7 +65,7 @@ static void set_delays(const struct pto_skew_question *question, uint64_t index,
 static bool is_cut_short(const struct outcome *outcome) { return outcome->error.status == PTO_EINTERRUPTED; }
 
 /* What is found so far is given where an interrupt ends it. */
-static struct outcome shrink(const struct pto_skew_question *question, const struct outcome *reference,
+static struct outcome shrink(const struct pto_delay_question *question, const struct outcome *reference,
                              struct outcome found, uint64_t delays[PTO_MAX_RANKS]) {
   for (uint32_t i = 0; i < question->rank_count; i++) {
     const uint64_t delay = delays[i];
@@ -80,7 +80,7 @@ static struct outcome shrink(const struct pto_skew_question *question, const str
   return found;
 }
 
-static void report(const struct pto_skew_question *question, const struct outcome *reference,
+static void report(const struct pto_delay_question *question, const struct outcome *reference,
                    const struct outcome *outcome, const uint64_t delays[PTO_MAX_RANKS], struct pto_findings *findings) {
   struct pto_finding finding = {PTO_FINDING_OF_RUN(PTO_FINDING_ORDER), .has_ranks = true,
                                 .ranks = {PTO_FINDING_NONE, PTO_FINDING_NONE}};
@@ -101,11 +101,11 @@ static void report(const struct pto_skew_question *question, const struct outcom
                      who, outcome->output_digest, reference->output_digest);
 }
 
-int pto_skew_ranks(const struct pto_skew_question *question, struct pto_findings *findings,
-                   struct pto_skew_counts *counts, struct pto_error *error) {
+int pto_delay_ranks(const struct pto_delay_question *question, struct pto_findings *findings,
+                    struct pto_delay_counts *counts, struct pto_error *error) {
   uint64_t delays[PTO_MAX_RANKS] = {0};
   const struct outcome reference = run(question, delays);
-  *counts = (struct pto_skew_counts){.tasks = reference.tasks, .rules = reference.rules};
+  *counts = (struct pto_delay_counts){.tasks = reference.tasks, .rules = reference.rules};
   memcpy(counts->chip, reference.chip, sizeof counts->chip);
   *error = reference.error;
   if (reference.exit_code != PTO_EXIT_OK) return reference.exit_code;
