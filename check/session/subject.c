@@ -3,7 +3,9 @@
 
 #include <string.h>
 
+#include <check/adopt/manifest.h>
 #include <check/adopt/program.h>
+#include <check/capture/capture.h>
 #include <check/capture/capture_program.h>
 #include <check/session/graph_program.h>
 #include <check/session/onnx_file.h>
@@ -64,7 +66,7 @@ static bool is_model(const char *program) {
   return strncmp(program, PTO_SUBJECT_MODEL, strlen(PTO_SUBJECT_MODEL)) == 0;
 }
 static bool is_capture(const char *program) { return ends_with(program, ".json") && pto_capture_is_file(program); }
-bool pto_subject_is_adopted(const char *program) { return ends_with(program, ".json") && pto_adopted_is_file(program); }
+static bool is_adopted(const char *program) { return ends_with(program, ".json") && pto_adopted_is_file(program); }
 static bool is_graph(const char *program) {
   return ends_with(program, ".json") || ends_with(program, ".webnn") || pto_is_onnx_file(program);
 }
@@ -75,7 +77,7 @@ static const struct {
   bool (*matches)(const char *program);
   int (*take)(struct pto_subject *subject, const struct pto_session_options *options, struct pto_error *error);
 } kinds[] = {
-    {is_model, take_graph}, {is_capture, take_capture}, {pto_subject_is_adopted, take_adopted},
+    {is_model, take_graph}, {is_capture, take_capture}, {is_adopted, take_adopted},
     {is_graph, take_graph}, {is_any, take_loaded},
 };
 
@@ -92,8 +94,27 @@ int pto_subject_init(struct pto_subject *subject, const struct pto_session_optio
   return kinds[kind].take(subject, options, error);
 }
 
+bool pto_subject_names_chip(const char *program) { return is_capture(program) || is_adopted(program); }
+
+/* The files alone: nothing is built. */
+char *pto_subject_named_chip(const char *program) {
+  struct pto_capture capture;
+  struct pto_adopted adopted;
+  struct pto_error error;
+  char *name = NULL;
+  if (is_capture(program)) {
+    if (pto_capture_read(program, &capture, &error)) return NULL;
+    name = strdup(pto_capture_program_chip(&capture));
+    pto_capture_fini(&capture);
+  } else if (is_adopted(program) && pto_adopted_read(program, &adopted, &error) == PTO_OK) {
+    name = strdup(pto_adopted_chip(&adopted));
+    pto_adopted_fini(&adopted);
+  }
+  return name;
+}
+
 bool pto_subject_wants_thread(const struct pto_session_options *options) {
-  return options->made || (options->program && pto_subject_is_adopted(options->program));
+  return options->made || (options->program && is_adopted(options->program));
 }
 
 void pto_subject_fini(struct pto_subject *subject) {

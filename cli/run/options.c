@@ -450,15 +450,36 @@ static int take_option(size_t index, int argc, char **argv, const struct pto_opt
   return status ? pto_error_set(error, status, "--%s: %s", spec->name, reason.sentence) : PTO_OK;
 }
 
+/* The chip of a verb where none is given; `named`: what the program's own file names, or NULL.  NULL: only the user
+ * says it. */
+static const char *default_chip(enum pto_verb_id verb, const char *named) {
+  switch (verb) {
+  case PTO_VERB_task: /* that of the run that it was kept of */
+    return NULL;
+  case PTO_VERB_op:
+  case PTO_VERB_predict:
+  case PTO_VERB_what_if:
+    return PTO_HARDWARE_CHIP;
+  default:
+    return named ? named : pto_chip_name_at(0);
+  }
+}
+
 /* A chip whose numbers are set is named with them: "a2a3,dispatch=1" (sim/chips/chip.h). */
-static int set_chip(struct pto_run_options *options, struct pto_error *error) {
+static int set_chip(enum pto_verb_id verb, struct pto_run_options *options, struct pto_error *error) {
   if (options->chip_settings.count == 0) return PTO_OK;
-  if (!options->chip) return pto_error_set(error, PTO_EINVAL, "--chip-set needs --chip");
-  size_t size = strlen(options->chip) + 1;
+  char *named = options->programs.count && !options->chip ? pto_subject_named_chip(options->programs.items[0]) : NULL;
+  const char *chip = options->chip ? options->chip : default_chip(verb, named);
+  if (!chip) {
+    free(named);
+    return pto_error_set(error, PTO_EINVAL, "--chip-set: say which chip's number with --chip, such as --chip a2a3");
+  }
+  size_t size = strlen(chip) + 1;
   for (size_t i = 0; i < options->chip_settings.count; i++) size += 1 + strlen(options->chip_settings.items[i]);
   options->set_chip = calloc(1, size);
+  if (options->set_chip) pto_text_append(options->set_chip, size, "%s", chip);
+  free(named);
   if (!options->set_chip) return pto_error_set(error, PTO_ENOMEM, "no memory for the name of a chip");
-  pto_text_append(options->set_chip, size, "%s", options->chip);
   for (size_t i = 0; i < options->chip_settings.count; i++)
     pto_text_append(options->set_chip, size, ",%s", options->chip_settings.items[i]);
   options->chip = options->set_chip;
@@ -530,10 +551,10 @@ int pto_run_options_parse(enum pto_verb_id verb, int argc, char **argv, const st
     if (status) return status;
   }
   const char *refused = options->help ? NULL : find_refused(options, verb);
-  const bool names_chip = options->programs.count > 0 && pto_subject_is_adopted(options->programs.items[0]);
+  const bool names_chip = options->programs.count > 0 && pto_subject_names_chip(options->programs.items[0]);
   if (!options->chip && !names_chip) note_again(options, "chip", pto_chip_name_at(0));
   if ((AGAIN >> verb & 1) && !options->again) return pto_error_set(error, PTO_ENOMEM, "no memory for the command");
-  if (!refused) return set_chip(options, error);
+  if (!refused) return set_chip(verb, options, error);
   if (why_no_file(refused))
     return pto_error_set(error, PTO_EINVAL, "does not take --%s: %s", refused, why_no_file(refused));
   if (strcmp(refused, "ranks") == 0 && why_no_ranks(verb))

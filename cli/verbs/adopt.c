@@ -44,8 +44,9 @@ static bool is_manifest(const char *path) {
 
 /* What only a manifest takes; with --no-compute, how many clusters there are is the user's to say. */
 static const char *find_refused(const struct pto_adopt_options *options) {
-  static const char *const refused[] = {"engine", "chip",   "workers", "deps", "policy",  "output", "rtol",
-                                        "atol",   "rounds", "window",  "heap", "timeout", "poison", "clusters"};
+  static const char *const refused[] = {"engine", "chip",   "chip-set", "workers", "deps",
+                                        "policy", "output", "rtol",     "atol",    "rounds",
+                                        "window", "heap",   "timeout",  "poison",  "clusters"};
   for (size_t i = 0; i < sizeof refused / sizeof *refused - options->run.no_compute; i++)
     if (pto_run_options_given(&options->run, own_options, refused[i])) return refused[i];
   return NULL;
