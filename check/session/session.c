@@ -215,6 +215,7 @@ static int open_program_run(struct pto_session *session) {
   status = pto_session_read_inputs(session);
   /* A wrong name is said before the run, not after it. */
   if (status == PTO_OK) status = pto_session_check_outputs(session);
+  if (status == PTO_OK && session->values) status = pto_given_values_check(session->values, &session->result.error);
   if (status) return end(session, pto_exit_of_setup(status));
   if (session->result.rounds > 1 && pto_program_run_remember(session->run)) return end_as_run(session, PTO_EXIT_FAILED);
   return PTO_EXIT_OK;

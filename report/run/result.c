@@ -82,6 +82,7 @@ void pto_run_result_put(const struct pto_run_result *result, struct pto_json_wri
     pto_json_put_u64(w, "assumed_prices", result->priced.assumed_prices);
     pto_json_put_u64(w, "given_values", result->priced.given_values);
     pto_json_put_u64(w, "assumed_values", result->priced.assumed_values);
+    pto_json_put_u64(w, "unread_values", result->priced.unread_values);
     pto_json_object_end(w);
   }
   put_digest(w, "output_digest", result->has_output_digest, result->output_digest);
@@ -119,13 +120,16 @@ int pto_run_result_write_json(const struct pto_run_result *result, const char *p
 
 static void print_verdict(const struct pto_run_result *result, FILE *to) {
   const struct pto_priced *priced = &result->priced;
-  if (result->is_priced_alone)
+  if (result->is_priced_alone) {
     fprintf(to,
             "  result   not verified: kernels were not run; of %" PRIu64 " calls %" PRIu64
             " cost what their bytes cost (assumed)\n           read %" PRIu64 " given and %" PRIu64
             " assumed elements\n",
             priced->calls, priced->assumed_prices, priced->given_values, priced->assumed_values);
-  else if (result->verified == PTO_VERDICT_NONE)
+    if (priced->unread_values)
+      fprintf(to, "           --values gave %" PRIu64 " element%s that nothing read\n", priced->unread_values,
+              priced->unread_values == 1 ? "" : "s");
+  } else if (result->verified == PTO_VERDICT_NONE)
     fprintf(to, "  result   not verified: there is no golden\n");
   else {
     const bool is_right = result->verified == PTO_VERDICT_TRUE;
