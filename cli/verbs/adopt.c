@@ -97,6 +97,10 @@ static int run(const struct pto_adopt_options *options) {
     return PTO_EXIT_USAGE;
   if (!pto_adopt_cases_init(&cases)) return pto_complain(PTO_EXIT_FAILED, "adopt: out of memory");
   int code = adopt(options, &cases, has_text);
+  if (code == PTO_EXIT_OK && json_array_size(cases.array) == 0 && !pto_interrupted())
+    code = pto_complain(
+        PTO_EXIT_USAGE, "adopt: %s has no scene test (test_*.py with @scene_test(level=2)) and no kernel_config.py%s%s",
+        options->run.programs.items[0], options->platform ? " for " : "", options->platform ? options->platform : "");
   if (code == PTO_EXIT_OK) code = report(options, &cases, has_text);
   pto_adopt_cases_fini(&cases);
   return code;
