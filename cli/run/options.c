@@ -26,6 +26,7 @@
 
 #define DEFAULT_TIMEOUT_MS 60000u
 #define MOST_ROUNDS 1000000u
+#define MOST_LONGER 4u  /* options told of those that a word is short for */
 #define FIRST_VALUE 256 /* what getopt_long answers for the first option; beyond all characters */
 
 /* ---- values ---- */
@@ -203,9 +204,8 @@ OPTION(dump) {
 #define NUMBER(name, least, most) PTO_OPTION_NUMBER(struct pto_run_options, name, least, most)
 
 static const struct pto_option_spec specs[] = {
-    {"engine", "ENGINE", &(PTO_ENGINE_MEANINGS "; default: the first, of suite both")[2], TEXT(engine),
-     ONE_RUN | MANY_RUNS | GRAPH | TAKER(task) | ADOPT},
-    {"chip", "CHIP", &(PTO_CHIP_NAMES ", or a chip file; default: the first")[2], TEXT(chip),
+    {"engine", "ENGINE", &(PTO_ENGINE_MEANINGS)[2], TEXT(engine), ONE_RUN | MANY_RUNS | GRAPH | TAKER(task) | ADOPT},
+    {"chip", "CHIP", &(PTO_CHIP_NAMES ", or a chip file")[2], TEXT(chip),
      ALL | TAKER(op) | TAKER(diff) | TAKER(calibrate) | ADOPT | PREDICT},
     {"chip-set", "KEY=VALUE", "a number of the chip (`ptosim list chips CHIP`) is another; may be repeated",
      PAIR(chip_settings), ALL | TAKER(op) | TAKER(diff) | ADOPT | PREDICT},
@@ -221,11 +221,9 @@ static const struct pto_option_spec specs[] = {
      TAKER(run)},
     {"clusters", "N", "of the chip, the first N (default: all)", NUMBER(clusters, 1, UINT32_MAX),
      PROGRAM | ADOPT | PREDICT},
-    {"deps", "RULES",
-     &(PTO_DEPS_MEANINGS
-       "; default: the first; pto,RULE… and pto,no-RULE… switch rules of pto" PTO_DEPS_NAMED_NAMES)[2],
+    {"deps", "RULES", &(PTO_DEPS_MEANINGS "; pto,RULE… and pto,no-RULE… switch rules of pto" PTO_DEPS_NAMED_NAMES)[2],
      BY(set_deps), PROGRAMS | GRAPH | TAKER(diff) | ADOPT | PREDICT},
-    {"policy", "POLICY", &(PTO_POLICY_SYNTAXES ": the order among ready tasks; default: the first")[2], TEXT(policy),
+    {"policy", "POLICY", &(PTO_POLICY_SYNTAXES ": the order among ready tasks; default: fifo")[2], TEXT(policy),
      PROGRAMS | TAKER(task) | ADOPT | PREDICT},
     {"model", "NAME", "PROGRAM is a model of `ptosim list models`; --set has its options", BY(set_model),
      PROGRAMS | GRAPH | PREDICT},
@@ -320,16 +318,41 @@ static const struct pto_option_spec *spec_at(const struct pto_option_spec *extra
   return index < PTO_ARRAY_LENGTH(specs) ? &specs[index] : &extra[index - PTO_ARRAY_LENGTH(specs)];
 }
 
+/* Whether getopt knows the entry: not words of help alone, and common options where the verb has none of its own form.
+ */
+static bool is_in_table(const struct pto_option_spec *extra, size_t index) {
+  const struct pto_option_spec *spec = spec_at(extra, index);
+  const struct pto_option_spec *own = index < PTO_ARRAY_LENGTH(specs) ? find_extra(extra, spec->name) : NULL;
+  return is_option(spec) && !(own && is_option(own));
+}
+
 bool pto_run_options_given(const struct pto_run_options *options, const struct pto_option_spec *own, const char *name) {
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(specs) + count_specs(own); i++)
     if (options->given[i] && strcmp(spec_at(own, i)->name, name) == 0) return true;
   return false;
 }
 
-/* An option that is none, with the nearest one that the verb takes. */
+/* "--chip, --chip-set, …": what begins with `word`, first of all what the verb takes.  Returns how many there are. */
+static uint32_t list_longer(enum pto_verb_id verb, const char *word, const struct pto_option_spec *extra, char *text,
+                            size_t size) {
+  uint32_t count = 0;
+  text[0] = '\0';
+  for (int others = 0; others <= 1; others++)
+    for (size_t i = 0; i < PTO_ARRAY_LENGTH(specs) + count_specs(extra); i++) {
+      const struct pto_option_spec *spec = spec_at(extra, i);
+      const bool is_taken = i >= PTO_ARRAY_LENGTH(specs) || (spec->takers >> verb & 1);
+      if (is_taken == others || !is_in_table(extra, i)) continue;
+      if (strncmp(spec->name, word + 2, strlen(word) - 2) != 0) continue;
+      if (count < MOST_LONGER) pto_text_append(text, size, "%s--%s", count ? ", " : "", spec->name);
+      if (count++ == MOST_LONGER) pto_text_append(text, size, ", …");
+    }
+  return count;
+}
+
+/* An option that is none, with the nearest one that the verb takes, or short for several. */
 static int refuse_option(enum pto_verb_id verb, const char *word, const struct pto_option_spec *extra,
                          struct pto_error *error) {
-  char given[PTO_CLOSEST_MAX + 1], name[PTO_CLOSEST_MAX + 1], question[PTO_CLOSEST_TEXT];
+  char given[PTO_CLOSEST_MAX + 1], name[PTO_CLOSEST_MAX + 1], question[PTO_CLOSEST_TEXT], longer[200];
   struct pto_closest closest;
   snprintf(given, sizeof given, "%.*s", (int)strcspn(word, "="), word);
   pto_closest_begin(&closest, given);
@@ -338,8 +361,9 @@ static int refuse_option(enum pto_verb_id verb, const char *word, const struct p
     snprintf(name, sizeof name, "--%s", spec->name);
     if (i >= PTO_ARRAY_LENGTH(specs) || (spec->takers >> verb & 1)) pto_closest_consider(&closest, name);
   }
-  return pto_error_set(error, PTO_EINVAL,
-                       "there is no option %s, or it is short for more than one; --help lists them%s", word,
+  if (strncmp(given, "--", 2) == 0 && given[2] && list_longer(verb, given, extra, longer, sizeof longer))
+    return pto_error_set(error, PTO_EINVAL, "%s is short for %s; --help lists them", word, longer);
+  return pto_error_set(error, PTO_EINVAL, "there is no option %s; --help lists them%s", word,
                        pto_closest_question(&closest, question));
 }
 
@@ -380,8 +404,7 @@ static void make_table(const struct pto_option_spec *extra, struct option *table
   PTO_ASSERT(count <= PTO_OPTION_SPECS_MAX);
   for (size_t i = 0; i < count; i++) {
     const struct pto_option_spec *spec = spec_at(extra, i);
-    const struct pto_option_spec *own = i < PTO_ARRAY_LENGTH(specs) ? find_extra(extra, spec->name) : NULL;
-    if (!is_option(spec) || (own && is_option(own))) continue;
+    if (!is_in_table(extra, i)) continue;
     *table++ =
         (struct option){.name = spec->name,
                         .has_arg = spec->argument ? required_argument : no_argument,
@@ -559,6 +582,10 @@ int pto_run_options_parse(enum pto_verb_id verb, int argc, char **argv, const st
     return pto_error_set(error, PTO_EINVAL, "does not take --%s: %s", refused, why_no_file(refused));
   if (strcmp(refused, "ranks") == 0 && why_no_ranks(verb))
     return pto_error_set(error, PTO_EINVAL, "does not take --ranks: %s", why_no_ranks(verb));
+  if (strcmp(refused, "no-compute") == 0 && verb != PTO_VERB_compare)
+    return pto_error_set(error, PTO_EINVAL,
+                         PREDICT >> verb & 1 ? "it prices kernels by itself: leave --no-compute out"
+                                             : "--no-compute is for run, check, why and adopt");
   if (!pto_run_options_has(PTO_VERB_run, refused))
     return pto_error_set(error, PTO_EINVAL, "does not take --%s", refused);
   if (verb == PTO_VERB_compare)
@@ -610,6 +637,31 @@ bool pto_run_options_take_stdout(const struct pto_run_options *options) {
   return takes;
 }
 
+/* What stands for an option that is not given, where verbs differ in it; NULL: its help says it, or there is nothing.
+ */
+static const char *default_text(enum pto_verb_id verb, const char *name) {
+  static const struct {
+    const char *name, *text;
+    uint32_t verbs;
+  } texts[] = {
+      {"engine", "virtual", TAKER(check) | TAKER(why)},
+      {"engine", "one of its own", TAKER(explore)},
+      {"engine", "both", TAKER(suite)},
+      {"engine", "the run's", TAKER(task)},
+      {"engine", "threads", UINT32_MAX},
+      {"chip", "the manifest's", ADOPT},
+      {"chip", "the run's", TAKER(task)},
+      {"chip", PTO_HARDWARE_CHIP, TAKER(calibrate)},
+      {"chip", "tiny", UINT32_MAX},
+      {"deps", "pto", ADOPT},
+      {"deps", "both", TAKER(why)},
+      {"deps", "exact", UINT32_MAX},
+  };
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(texts); i++)
+    if (strcmp(texts[i].name, name) == 0 && (texts[i].verbs >> verb & 1)) return texts[i].text;
+  return NULL;
+}
+
 void pto_run_options_help(enum pto_verb_id verb, const struct pto_option_spec *extra) {
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(specs) + count_specs(extra); i++) {
     const struct pto_option_spec *spec = spec_at(extra, i);
@@ -617,6 +669,7 @@ void pto_run_options_help(enum pto_verb_id verb, const struct pto_option_spec *e
     if (i < PTO_ARRAY_LENGTH(specs) && (!(spec->takers >> verb & 1) || find_extra(extra, spec->name))) continue;
     snprintf(left, sizeof left, "--%s%s%s", spec->name, spec->argument ? " " : "",
              spec->argument ? spec->argument : "");
-    printf("  %-24s %s\n", left, spec->help);
+    const char *otherwise = i < PTO_ARRAY_LENGTH(specs) ? default_text(verb, spec->name) : NULL;
+    printf("  %-24s %s%s%s\n", left, spec->help, otherwise ? "; default: " : "", otherwise ? otherwise : "");
   }
 }

@@ -84,7 +84,7 @@ static const struct pto_option_spec extra[] = {
      FLAG(explain)},
     {"dot", "FILE", "writes a picture of the graph, for Graphviz", TEXT(dot_path)},
     /* Common options that mean something else here. */
-    {"deps", "RULES", &(PTO_DEPS_NAMES ": by which it is lowered and, with --check, judged; default: the first")[2],
+    {"deps", "RULES", &(PTO_DEPS_NAMES ": of --check, the rules by which it is judged; default: exact")[2],
      .set = NULL},
     {"engine", "ENGINE", "reference (the host in doubles), or on a simulated chip" PTO_ENGINE_MEANINGS, .set = NULL},
     {"rtol", "X", "of --compare (default: by dtype)", .set = NULL},

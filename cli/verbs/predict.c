@@ -34,6 +34,8 @@ static const struct pto_option_spec own_options[] = {
      .field = offsetof(struct predict, jitter_ppm)},
     {"jobs", "N", "runs at a time (default: the CPUs)", PTO_OPTION_NUMBER(struct predict, at_once, 1, MOST_AT_ONCE)},
     {"chip", "CHIP", "a chip's name or file (default " PTO_HARDWARE_CHIP ")", .set = NULL},
+    {"values", "FILE.json", "elements that the orchestration or a predicate reads", .set = NULL},
+    {"assume-zero", NULL, "such elements are 0 where no file gives them", .set = NULL},
     {0}};
 
 static void help(const struct pto_run_options *options) {

@@ -59,8 +59,8 @@ static const struct pto_option_spec own_options[] = {
 
 static void help(const struct pto_run_options *options) {
   printf("ptosim run PROGRAM [OPTION...]\n\n"
-         "PROGRAM is a name of `ptosim list programs`, a path that ends in .so, or a graph: a path that ends in .json\n"
-         "or .webnn, or --model NAME.\n\n");
+         "PROGRAM is a name of `ptosim list programs`, a path that ends in .so, a graph (.json, .webnn, .onnx, or\n"
+         "--model NAME), a capture or a manifest (.json).\n\n");
   pto_run_options_help(PTO_VERB_run, own_options);
   if (options->programs.count)
     printf("\n`ptosim list programs %s` shows its own options and cases.\n", options->programs.items[0]);
