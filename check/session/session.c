@@ -258,15 +258,19 @@ static int begin_values(struct pto_session *session) {
   const bool has_values = options->values || options->assume_zero;
   int status = PTO_OK;
   if (!session->config.no_compute)
-    status = has_values ? pto_error_set(error, PTO_EINVAL, "values are for runs without kernels: no_compute") : PTO_OK;
+    status = has_values ? pto_error_set(error, PTO_EINVAL, "--values and --assume-zero need --no-compute") : PTO_OK;
+  else if (!pto_engine_is_virtual(session->config.engine))
+    status = pto_error_set(error, PTO_EINVAL, "--no-compute is for engine virtual: on %s time is what kernels take",
+                           session->config.engine);
+  else if (session->config.poison)
+    status = pto_error_set(error, PTO_EINVAL, "--poison fills memory, and with --no-compute there is none");
   else if (session->subject.program->host)
-    status =
-        pto_error_set(error, PTO_EINVAL,
-                      "%s drives contexts of its own, and goes on by what they compute: no_compute is for programs "
-                      "with an orchestration alone",
-                      session->result.program);
+    status = pto_error_set(error, PTO_EINVAL,
+                           "%s drives contexts of its own, and goes on by what they compute: --no-compute is for "
+                           "programs with an orchestration alone",
+                           session->result.program);
   else if (options->outputs.count || options->expects.count || session->result.rounds > 1)
-    status = pto_error_set(error, PTO_EINVAL, "with no_compute there are no outputs: %s",
+    status = pto_error_set(error, PTO_EINVAL, "with --no-compute there are no outputs: %s",
                            options->outputs.count   ? "none can be written"
                            : options->expects.count ? "none is compared with a file"
                                                     : "rounds have nothing to compare");

@@ -140,19 +140,21 @@ static void test_check_and_why_take_it(void **state) {
 static void test_what_has_no_meaning_is_refused(void **state) {
   static const struct {
     const char *options, *part;
-  } cases[] = {{"bgemm --no-compute --engine threads", "no_compute is for engine virtual"},
-               {"bgemm --no-compute --poison", "poison fills memory"},
+  } cases[] = {{"bgemm --no-compute --engine threads", "--no-compute is for engine virtual"},
+               {"bgemm --no-compute --poison", "--poison fills memory, and with --no-compute"},
                {"bgemm --no-compute --rounds 2", "rounds have nothing to compare"},
-               {"bgemm --no-compute --output c=x.npy", "none can be written"},
+               {"bgemm --no-compute --output c=x.npy", "with --no-compute there are no outputs: none can be written"},
                {"bgemm --no-compute --expect c=x.npy", "none is compared with a file"},
-               {"bgemm --assume-zero", "values are for runs without kernels"},
-               {"kv_cache --no-compute", "drives contexts of its own"}};
+               {"bgemm --assume-zero", "--values and --assume-zero need --no-compute"},
+               {"kv_cache --no-compute", "--no-compute is for programs with"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     pto_ptosim_run("run %s", cases[i].options);
     pto_ptosim_assert_complaint(2, cases[i].part);
   }
   pto_ptosim_run("explore bgemm --no-compute");
-  pto_ptosim_assert_complaint(2, "--no-compute is for");
+  pto_ptosim_assert_complaint(2, "--no-compute is for run, check, why and adopt");
+  pto_ptosim_run("predict bgemm --no-compute");
+  pto_ptosim_assert_complaint(2, "predict: it prices kernels by itself: leave --no-compute out");
 }
 
 static void test_hostile_values_are_refused_with_a_sentence(void **state) {
