@@ -14,7 +14,9 @@
 #include <check/session/subject.h>
 #include <cli/run/shared.h>
 #include <runtime/deps/rules.h>
+#include <runtime/join/defaults.h>
 #include <runtime/sched/policy.h>
+#include <runtime/task/task_ring.h>
 #include <sim/chips/chip.h>
 #include <sim/chips/chip_files.h>
 #include <sim/engine/engine.h>
@@ -149,7 +151,9 @@ static int parse_rings(const char *value, int (*check)(uint64_t size, const char
   return PTO_OK;
 }
 static int check_window(uint64_t size, const char *value, struct pto_error *error) {
-  return pto_is_power_of_two(size) ? PTO_OK : pto_error_set(error, PTO_EINVAL, "\"%s\" is no power of two", value);
+  if (pto_is_power_of_two(size) && size >= PTO_MIN_WINDOW && size <= PTO_MAX_WINDOW) return PTO_OK;
+  return pto_error_set(error, PTO_EINVAL, "\"%s\" is no power of two from %" PRIu64 " to %" PRIu64, value,
+                       PTO_MIN_WINDOW, PTO_MAX_WINDOW);
 }
 static int check_heap(uint64_t size, const char *value, struct pto_error *error) {
   if (size && size % 1024 == 0) return PTO_OK;
@@ -210,7 +214,7 @@ static const struct pto_option_spec specs[] = {
     {"chip-set", "KEY=VALUE", "a number of the chip (`ptosim list chips CHIP`) is another; may be repeated",
      PAIR(chip_settings), ALL | TAKER(op) | TAKER(diff) | ADOPT | PREDICT},
     {"workers", "N", "threads that kernels run on, the control thread counted (default: the CPUs; virtual: 1)",
-     NUMBER(workers, 1, UINT32_MAX), ALL | ADOPT},
+     NUMBER(workers, 1, PTO_MAX_WORKERS), ALL | ADOPT},
     {"placement", "none|spread|CPUS", "threads: bound to no CPU (default), to one a core first, or to 0,2-3",
      TEXT(placement), ONE_RUN | OBSERVE},
     {"ranks", "N", "chips of a world that the program runs on, in virtual time (default: the program's)",
