@@ -45,7 +45,7 @@ says() {
   status=$?
   [ $status = 2 ] && [ ! -s "$work/out" ] && [ "$(wc -l <"$work/error")" = 1 ] && grep -q -- "$sentence" "$work/error"
 }
-holds 'threads are refused' says 'several ranks are for engine virtual' all_reduce --engine threads
+holds 'threads are refused' says '^ptosim: several ranks are for engine virtual' all_reduce --engine threads
 holds 'more ranks than there are chips' says '5' all_reduce --ranks 5 --chip tiny,nodes=1,chips_per_node=4
 holds 'no ranks' says 'ranks' all_reduce --ranks 0
 holds 'more than the most' says '64' all_reduce --ranks 65
