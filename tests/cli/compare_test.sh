@@ -126,6 +126,7 @@ holds 'of ranks the kernel is named that takes half as long, and not what follow
   compare "$work/ranks.json" "$work/ranks--chip-set half_kernel=matmul.json"
 holds 'two clocks are refused' says 2 'two clocks' compare "$work/fast.json" vector_example --repeats 1
 holds 'a run that is none' says 2 'no program "no_such_program"' compare no_such_program "bgemm $on"
+holds "a file that is none, by its name once" says 2 "^ptosim: compare: README.md: a program.s path ends" compare README.md "bgemm $on"
 holds 'a baseline and a run' says 2 'is a baseline, and' compare tests/regress/examples.list.baseline "$work/fast.json"
 holds 'three runs' says 2 'two runs are compared, not 3' compare a b c
 
