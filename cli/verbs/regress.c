@@ -116,6 +116,21 @@ static bool is_right(const struct pto_regress_case *c, const struct pto_child_re
   return false;
 }
 
+/* A line that is no command: what a run leaves is there from where its words are read. */
+static bool is_refused(const struct pto_child_result *child) {
+  json_t *object = json_loads(child->json, 0, NULL);
+  json_decref(object);
+  return !object && child->exit_code == PTO_EXIT_USAGE;
+}
+
+static int say_refused(const struct regress *r, const struct pto_regress_case *c, const char *said,
+                       struct pto_error *error) {
+  static const char begin[] = "ptosim: ";
+  if (strncmp(said, begin, strlen(begin)) == 0) said += strlen(begin);
+  return pto_error_set(error, PTO_EINVAL, "%s:%" PRIu32 ": %.*s", r->list_path, c->line, (int)strcspn(said, "\n"),
+                       said);
+}
+
 static void judge(const struct regress *r, const struct pto_regress_case *c, const struct pto_child_result *child,
                   struct result *result) {
   char sentence[SENTENCE_BYTES] = "";
@@ -204,6 +219,7 @@ static void run_case(struct regress *r, size_t index) {
   int status = make_run(r, index, FIRST, &runs[FIRST], &error);
   result->seconds = pto_clock_seconds() - begin;
   (void)pto_share_result(&r->options.share, index, &result->seconds);
+  if (!status && is_refused(&runs[FIRST])) status = say_refused(r, &r->list.cases[index], runs[FIRST].text, &error);
   if (!status && !(pto_interrupted() && runs[FIRST].exit_code == PTO_EXIT_INTERRUPTED)) {
     judge(r, &r->list.cases[index], &runs[FIRST], result);
     status = find_parts(r, index, &runs[FOR_PARTS], &error);
@@ -324,7 +340,8 @@ static int run_all(struct regress *r) {
   for (uint32_t i = 1; i < started; i++) pthread_join(threads[i], NULL);
   pthread_mutex_destroy(&r->mutex);
   time_cases(r);
-  return r->error.status ? pto_complain(PTO_EXIT_FAILED, "regress: %s", r->error.sentence) : PTO_EXIT_OK;
+  return r->error.status ? pto_complain(pto_exit_of_run(r->error.status), "regress: %s", r->error.sentence)
+                         : PTO_EXIT_OK;
 }
 
 /* ---- rows ---- */
