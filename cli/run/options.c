@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <check/session/subject.h>
 #include <cli/run/shared.h>
@@ -598,6 +599,30 @@ int pto_run_options_parse(enum pto_verb_id verb, int argc, char **argv, const st
                        MANY_RUNS >> verb & 1 ? "one run: " : "");
 }
 
+static bool is_stdout(const char *path) { return path && strcmp(path, "-") == 0; }
+
+/* Of two files of one name the later would be all there is; devices take any number. */
+static int complain_same_file(const char *verb, const struct pto_run_options *options) {
+  const struct {
+    const char *option, *path;
+  } files[] = {{"json", options->json_path},
+               {"sarif", options->sarif_path},
+               {"junit", options->junit_path},
+#define X(name, option, argument, help, record, write) {option, options->exports[PTO_EXPORT_##name]},
+               PTO_EXPORT_LIST(X)
+#undef X
+  };
+  struct stat about;
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(files); i++)
+    for (size_t k = 0; k < i; k++) {
+      if (!files[i].path || !files[k].path || strcmp(files[i].path, files[k].path) != 0) continue;
+      if (is_stdout(files[i].path) || (stat(files[i].path, &about) == 0 && !S_ISREG(about.st_mode))) continue;
+      return pto_complain(PTO_EXIT_USAGE, "%s: --%s and --%s are both to write %s", verb, files[k].option,
+                          files[i].option, files[i].path);
+    }
+  return PTO_EXIT_OK;
+}
+
 bool pto_run_options_begin(const struct pto_verb_form *form, int argc, char **argv, void *own_target,
                            struct pto_run_options *options, int *code_out) {
   const char *name = pto_verb_at(form->verb)->name;
@@ -608,6 +633,8 @@ bool pto_run_options_begin(const struct pto_verb_form *form, int argc, char **ar
     *code_out = pto_complain(pto_exit_of_setup(error.status), "%s: %s", name, error.sentence);
   else if (options->help)
     form->help(options);
+  else if (complain_same_file(name, options))
+    *code_out = PTO_EXIT_USAGE;
   else if (pto_complain_unwritable(options->sarif_path) || pto_complain_unwritable(options->junit_path))
     *code_out = PTO_EXIT_USAGE;
   else if (form->takes_one_program && programs->count == 0)
@@ -632,8 +659,6 @@ void pto_run_options_fini(struct pto_run_options *options) {
   free(options->outputs.items);
   memset(options, 0, sizeof *options);
 }
-
-static bool is_stdout(const char *path) { return path && strcmp(path, "-") == 0; }
 
 bool pto_run_options_take_stdout(const struct pto_run_options *options) {
   bool takes = is_stdout(options->json_path) || is_stdout(options->sarif_path) || is_stdout(options->junit_path);

@@ -120,6 +120,14 @@ static void test_a_mistyped_value_is_answered_with_the_nearest(void **state) {
   }
 }
 
+static void test_two_files_of_one_name_are_refused(void **state) {
+  pto_ptosim_run("run vector_example --trace /tmp/pto-verbs.json --json /tmp/pto-verbs.json");
+  pto_ptosim_assert_complaint(2, "run: --json and --trace are both to write /tmp/pto-verbs.json");
+  pto_ptosim_run("check vector_example --junit /tmp/pto-verbs.json --sarif /tmp/pto-verbs.json");
+  pto_ptosim_assert_complaint(2, "check: --sarif and --junit are both to write");
+  assert_int_equal(pto_ptosim_run("run vector_example --quiet --trace /dev/null --json /dev/null"), 0);
+}
+
 static void test_a_page_is_html_and_is_called_so(void **state) {
   pto_ptosim_run("run vector_example --report x.txt");
   if (!strstr(pto_ptosim_last.err, "this build has no pages"))
@@ -355,6 +363,7 @@ int main(void) {
       cmocka_unit_test(test_a_mistyped_name_is_answered_with_the_nearest),
       cmocka_unit_test(test_a_mistyped_value_is_answered_with_the_nearest),
       cmocka_unit_test(test_a_page_is_html_and_is_called_so),
+      cmocka_unit_test(test_two_files_of_one_name_are_refused),
       cmocka_unit_test(test_list_shows_what_the_parameters_of_a_kernel_must_be),
       cmocka_unit_test(test_every_listed_program_can_be_run_by_its_name),
       cmocka_unit_test(test_help_and_version_are_no_mistakes),
