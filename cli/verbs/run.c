@@ -187,6 +187,9 @@ static int finish(const struct run *run) {
   struct pto_error error;
   FILE *to = stream_of(&run->session);
   bool has_text = !options->quiet && !pto_run_options_take_stdout(options);
+  /* On a terminal both are one text. */
+  if (to == stderr && has_text && pto_program_run_has_open_line(run->session.run) && isatty(STDOUT_FILENO))
+    fputc('\n', stderr);
   if (result->has_time && has_text) pto_session_print_result(&run->session, to);
   if (result->verified == PTO_VERDICT_FALSE && has_text) print_next(options, to);
   fflush(to);
