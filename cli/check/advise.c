@@ -8,6 +8,7 @@
 #include <check/order/ring_advice.h>
 #include <cli/main/fault_report.h>
 #include <formats/json_writer.h>
+#include <formats/units.h>
 #include <cli/main/progress_line.h>
 #include <cli/run/request.h>
 #include <report/run/trace_view.h>
@@ -161,7 +162,7 @@ static void print_live(const struct advise *advise) {
     if (!live->slots_high_water) continue;
     printf("  ring %" PRIu32 "  at most %" PRIu64 " bytes", r, live->high_water_bytes);
     if (live->high_water_bytes) printf(" at task %" PRIu64 " (%s)", live->peak_task, live->peak_name);
-    printf(", and %" PRIu64 " tasks\n", live->slots_high_water);
+    printf(", and %" PRIu64 " task%s\n", live->slots_high_water, pto_plural(live->slots_high_water));
     if (!live->high_water_bytes) continue;
     char text[CURVE_STEPS + 1];
     for (uint32_t i = 0; i < advise->curve_steps; i++)

@@ -30,6 +30,7 @@
 #include <cli/run/options.h>
 #include <cli/run/request.h>
 #include <cli/run/shared.h>
+#include <formats/units.h>
 #include <report/file/colour.h>
 #include <report/file/junit.h>
 #include <report/file/output_file.h>
@@ -401,18 +402,16 @@ static size_t count_of(const struct regress *r, enum verdict verdict) {
   return count;
 }
 
-static const char *plural(size_t count) { return count == 1 ? "" : "s"; }
-
 static void print(const struct regress *r) {
   for (size_t i = 0; i < r->list.count; i++)
     if (r->results[i].verdict != SAME && r->results[i].verdict != NOT_RUN &&
         !(r->is_update && r->results[i].verdict == NEW))
       print_row(stdout, r->program, &r->list.cases[i], &r->results[i]);
   if (r->has_baseline)
-    printf("%zu case%s: %zu as in %s, %zu changed, %zu new, %zu failed\n", r->list.count, plural(r->list.count),
+    printf("%zu case%s: %zu as in %s, %zu changed, %zu new, %zu failed\n", r->list.count, pto_plural(r->list.count),
            count_of(r, SAME), r->baseline_path, count_of(r, CHANGED), count_of(r, NEW), count_of(r, FAILED));
   else
-    printf("%zu case%s: %zu right, %zu failed; there is no baseline %s%s\n", r->list.count, plural(r->list.count),
+    printf("%zu case%s: %zu right, %zu failed; there is no baseline %s%s\n", r->list.count, pto_plural(r->list.count),
            count_of(r, SAME), count_of(r, FAILED), r->baseline_path, r->is_update ? " yet" : " (--update makes one)");
 }
 
@@ -430,7 +429,7 @@ static int update(struct regress *r) {
   if (status) return pto_complain(PTO_EXIT_FAILED, "regress: no memory for the baseline");
   if (pto_baseline_write(r->baseline, r->baseline_path, sentence, sizeof sentence))
     return pto_complain(PTO_EXIT_FAILED, "regress: %s", sentence);
-  if (!r->is_quiet) printf("%s: %zu case%s written, %zu dropped\n", r->baseline_path, put, plural(put), dropped);
+  if (!r->is_quiet) printf("%s: %zu case%s written, %zu dropped\n", r->baseline_path, put, pto_plural(put), dropped);
   return PTO_EXIT_OK;
 }
 

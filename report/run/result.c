@@ -177,11 +177,12 @@ void pto_run_result_print(const struct pto_run_result *result, FILE *to) {
     fprintf(to, "  moved    %" PRIu64 " bytes to the device, %" PRIu64 " back, %" PRIu64 " on it\n", result->h2d_bytes,
             result->d2h_bytes, result->d2d_bytes);
   if (result->lowering_cache_hits | result->lowering_cache_misses)
-    fprintf(to, "  lowered  %" PRIu64 " dispatches; %" PRIu64 " submitted what was kept\n",
-            result->lowering_cache_misses, result->lowering_cache_hits);
+    fprintf(to, "  lowered  %" PRIu64 " dispatch%s made %s tasks anew, %" PRIu64 " reused kept ones\n",
+            result->lowering_cache_misses, result->lowering_cache_misses == 1 ? "" : "es",
+            result->lowering_cache_misses == 1 ? "its" : "their", result->lowering_cache_hits);
   if (result->has_run)
-    fprintf(to, "  memory   %" PRIu64 " slots of a window, %s of a heap\n", stats->window_high_water,
-            pto_format_bytes(stats->heap_high_water_bytes, text, sizeof text));
+    fprintf(to, "  memory   %" PRIu64 " slot%s of a window, %s of a heap\n", stats->window_high_water,
+            pto_plural(stats->window_high_water), pto_format_bytes(stats->heap_high_water_bytes, text, sizeof text));
   for (uint32_t i = 0; i < result->figure_count; i++)
     fprintf(to, "  %-8s %s %.6g\n", i ? "" : "figures", result->figures[i].name, result->figures[i].value);
   if (result->refused)

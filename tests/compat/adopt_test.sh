@@ -93,7 +93,7 @@ sed -i 's/"bits": "0x40200000"/"bits": "rank"/' "$work/by_rank.json"
 cp tests/compat/kernels/broken.cpp "$work"
 changed scale broken_kernel "s|$scenes/add.cpp|broken.cpp|"
 
-holds 'a manifest is built, run and verified' adopts 0 '^verified +a2a3 +threads +scale  2 tasks, 1 edges' scale
+holds 'a manifest is built, run and verified' adopts 0 '^verified +a2a3 +threads +scale  2 tasks, 1 edge ' scale
 holds 'on virtual time too' adopts 0 '^verified +a2a3 +virtual +scale' scale --engine virtual
 of_schema() { # NAME: the JSON of adopting it is of docs/schemas/pto-adopt.json
   "$ptosim" adopt "$work/$1.json" --json "$work/adopt.json" >/dev/null
@@ -122,7 +122,7 @@ proposes() {
     awk '{ off = $1 - $2 - $3; exit !(off < 0.11 && off > -0.11) }'
 }
 holds 'what it proposes is on its chip' proposes
-holds 'and to run on several ranks' says 0 '^  rank 2   2 tasks, 1 edges, .*verified' "$ptosim" run "$work/scale.json" --ranks 3
+holds 'and to run on several ranks' says 0 '^  rank 2   2 tasks, 1 edge, .*verified' "$ptosim" run "$work/scale.json" --ranks 3
 holds 'and to observe there' says 0 'observed 6 kernel calls of 6 tasks on 3 ranks' "$ptosim" check "$work/scale.json" --observe --ranks 3
 holds 'a rank has its own number' says 0 '^  rank 2   3 tasks' "$ptosim" run "$work/by_rank.json" --ranks 3 --no-compute
 holds 'one chip is rank 0' says 0 '^  tasks    1, ' "$ptosim" run "$work/by_rank.json" --no-compute
