@@ -75,6 +75,7 @@ struct regress {
   pthread_mutex_t mutex;  /* of what follows */
   size_t next;
   struct pto_error error; /* of the first case that could not be started */
+  bool is_no_command;     /* the error: that it is none */
 };
 
 /* ---- one case ---- */
@@ -220,7 +221,8 @@ static void run_case(struct regress *r, size_t index) {
   int status = make_run(r, index, FIRST, &runs[FIRST], &error);
   result->seconds = pto_clock_seconds() - begin;
   (void)pto_share_result(&r->options.share, index, &result->seconds);
-  if (!status && is_refused(&runs[FIRST])) status = say_refused(r, &r->list.cases[index], runs[FIRST].text, &error);
+  const bool is_no_command = !status && is_refused(&runs[FIRST]);
+  if (is_no_command) status = say_refused(r, &r->list.cases[index], runs[FIRST].text, &error);
   if (!status && !(pto_interrupted() && runs[FIRST].exit_code == PTO_EXIT_INTERRUPTED)) {
     judge(r, &r->list.cases[index], &runs[FIRST], result);
     status = find_parts(r, index, &runs[FOR_PARTS], &error);
@@ -228,6 +230,7 @@ static void run_case(struct regress *r, size_t index) {
   }
   if (status) {
     pthread_mutex_lock(&r->mutex);
+    if (!r->error.status) r->is_no_command = is_no_command;
     if (!r->error.status) r->error = error;
     pthread_mutex_unlock(&r->mutex);
   }
@@ -341,8 +344,8 @@ static int run_all(struct regress *r) {
   for (uint32_t i = 1; i < started; i++) pthread_join(threads[i], NULL);
   pthread_mutex_destroy(&r->mutex);
   time_cases(r);
-  return r->error.status ? pto_complain(pto_exit_of_run(r->error.status), "regress: %s", r->error.sentence)
-                         : PTO_EXIT_OK;
+  if (!r->error.status) return PTO_EXIT_OK;
+  return pto_complain(r->is_no_command ? PTO_EXIT_USAGE : PTO_EXIT_FAILED, "regress: %s", r->error.sentence);
 }
 
 /* ---- rows ---- */
