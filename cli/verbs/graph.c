@@ -220,7 +220,8 @@ static const char *find_conflict(const struct pto_graph_command *command) {
   if (command->output_dir && !command->run && !command->first_divergence)
     return "--output-dir is for --run or --first-divergence";
   if ((o->has_rtol || o->has_atol) && !command->compare) return "--rtol and --atol are for --compare";
-  if ((o->engine || o->chip || o->workers) && !runs && !command->explain) return "--engine is for --run or --compare";
+  if ((o->engine || o->chip || o->workers) && !runs && !command->explain)
+    return "--engine, --chip, --chip-set and --workers are for --run, --compare or --explain";
   if (command->is_unfused && !runs && !command->explain) return "--no-fusion is for --run, --compare or --explain";
   if (o->has_deps && !command->check) return "--deps is for --check";
   if (command->check && o->engine && strcmp(o->engine, "reference") == 0)
