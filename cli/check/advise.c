@@ -175,10 +175,11 @@ static void print_live(const struct advise *advise) {
 static void print_advice(const struct advise *advise) {
   const struct pto_ring_advice *advice = &advise->advice;
   const struct pto_ring_trial *best = &advice->trials[advice->recommended];
-  printf("%s%s%s on %s, virtual engine, %" PRIu64 " tasks: %" PRIu32 " runs, compared with --window %" PRIu64
+  printf("%s%s%s on %s, virtual engine, %" PRIu64 " task%s: %" PRIu32 " run%s, compared with --window %" PRIu64
          " --heap %" PRIu64 "\n",
          advise->program, advise->case_name[0] ? ", case " : "", advise->case_name, advise->chip, advise->task_count,
-         advice->trial_count, advice->trials[0].window, advice->trials[0].heap_bytes);
+         pto_plural(advise->task_count), advice->trial_count, pto_plural(advice->trial_count), advice->trials[0].window,
+         advice->trials[0].heap_bytes);
   print_tables(advice);
   print_live(advise);
   printf("\n  least    --window %" PRIu64 " alone, --heap %" PRIu64 " alone\n", advice->least_window,
