@@ -6,6 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What stands behind a noun of which there are so many. */
+static inline const char *pto_plural(uint64_t count) { return count == 1 ? "" : "s"; }
+
 /* "12.3 ms" for seconds.  Returns `text`. */
 const char *pto_format_seconds(double seconds, char *text, size_t size);
 /* "4.0 MiB" for bytes.  Returns `text`. */

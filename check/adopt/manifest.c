@@ -234,6 +234,10 @@ static int read_all(struct pto_json_reader *reader, struct pto_adopted *adopted)
   return reader->status;
 }
 
+const char *pto_adopted_chip(const struct pto_adopted *adopted) {
+  return adopted->chip ? adopted->chip : adopted->architecture;
+}
+
 bool pto_adopted_is_file(const char *path) {
   static const char mark[] = "\"" PTO_ADOPTED_FORMAT "\"";
   struct pto_mapped_file file;

@@ -91,6 +91,8 @@ struct pto_adopted {
   uint64_t window, heap_bytes, list_chunks, clusters, workers; /* 0: as without a manifest */
 };
 
+/* The chip that it runs on unless another is asked for. */
+const char *pto_adopted_chip(const struct pto_adopted *adopted);
 /* Whether a file names the format of manifests: for who reads JSON files of several kinds. */
 bool pto_adopted_is_file(const char *path);
 /* PTO_OK; else the sentence, which names file and place, and a zeroed manifest.  `path` is borrowed until fini. */

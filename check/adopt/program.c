@@ -136,7 +136,7 @@ struct pto_adopted_program *pto_adopted_program_of(const struct pto_program *pro
 static void describe(struct pto_adopted_program *p) {
   const struct pto_adopted *adopted = &p->adopted;
   p->config = (struct pto_config){.size = sizeof p->config,
-                                  .chip = adopted->chip ? adopted->chip : adopted->architecture,
+                                  .chip = pto_adopted_chip(adopted),
                                   .clusters = (uint32_t)adopted->clusters,
                                   .workers = (uint32_t)adopted->workers,
                                   .deps = PTO_DEPS_PTO,

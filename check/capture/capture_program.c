@@ -460,12 +460,17 @@ static bool make_room(struct pto_capture_program *p) {
          p->order && p->placed && p->lane_cores;
 }
 
+const char *pto_capture_program_chip(const struct pto_capture *capture) {
+  const char *chip = pto_capture_chip(capture);
+  return chip ? chip : "a2a3";
+}
+
 static void describe(struct pto_capture_program *p, uint64_t heap_bytes) {
   const struct pto_capture *c = &p->capture;
   const uint64_t most = pto_max_u64(c->task_count, c->span_count) + 16;
   p->config = (struct pto_config){.size = sizeof p->config,
                                   .engine = "virtual",
-                                  .chip = pto_capture_chip(c) ? pto_capture_chip(c) : "a2a3",
+                                  .chip = pto_capture_program_chip(c),
                                   .window = UINT64_C(1) << (pto_log2_floor(pto_max_u64(most, 1024)) + 1),
                                   .heap_bytes = pto_max_u64(pto_align_up(2 * heap_bytes, HEAP_ALIGN), 1u << 20)};
   p->options[0] = (struct pto_option){"replay", PTO_OPTION_TEXT, c->has_edges ? "edges" : "recorded",

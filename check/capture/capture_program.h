@@ -26,5 +26,7 @@ PTO_MUST_CHECK int pto_capture_program_load(const char *path, struct pto_capture
 /* NULL is allowed. */
 void pto_capture_program_destroy(struct pto_capture_program *program);
 const struct pto_program *pto_capture_program_program(const struct pto_capture_program *program);
+/* The shipped chip that it runs on unless another is asked for. */
+const char *pto_capture_program_chip(const struct pto_capture *capture);
 
 #endif

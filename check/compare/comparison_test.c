@@ -69,7 +69,7 @@ static void test_three_percent_of_one_kernel_are_named_in_virtual_time(void **st
   add(&sides, 1, result_of("virtual", 20, 41.2, 30));
   assert_int_equal(make(&sides, &comparison, &error), PTO_OK);
   assert_false(pto_run_comparison_is_same(&comparison));
-  says(&comparison, "B takes 1.20 us longer (+1.20 %); kernel second +1.20 us (+3.0 %)");
+  says(&comparison, "B takes 1.20 us longer (+1.20 %); kernel second +1.20 us of core time (+3.0 %)");
   assert_string_equal(comparison.tables[PTO_COMPARED_KERNELS].items[0].name, "second");
   assert_false(pto_compared_differs(&comparison, &comparison.tables[PTO_COMPARED_KERNELS].items[1]));
   drop(&sides, &comparison);
@@ -98,7 +98,7 @@ static void test_looks_are_no_cause_beside_a_kernel_that_changed(void **state) {
   add(&sides, 0, with_looks(result_of("virtual", 20, 4, 30), 2));
   add(&sides, 1, with_looks(result_of("virtual", 20, 4.12, 30), 2.3));
   assert_int_equal(make(&sides, &comparison, &error), PTO_OK);
-  says(&comparison, "B takes 0.42 us longer (+0.64 %); kernel second +0.12 us (+3.0 %)");
+  says(&comparison, "B takes 0.42 us longer (+0.64 %); kernel second +0.12 us of core time (+3.0 %)");
   drop(&sides, &comparison);
 }
 
@@ -151,7 +151,7 @@ static void test_on_threads_a_change_beyond_the_noise_is_named_and_one_within_is
   add_noisy(&sides, 0, 400, 5, 7);
   add_noisy(&sides, 1, 460, 5, 7);
   assert_int_equal(make(&sides, &comparison, &error), PTO_OK);
-  says(&comparison, "kernel second +60.00 us (+15.0 %)");
+  says(&comparison, "kernel second +60.00 us of core time (+15.0 %)");
   assert_false(pto_compared_differs(&comparison, &comparison.tables[PTO_COMPARED_KERNELS].items[1]));
   drop(&sides, &comparison);
   add_noisy(&alike, 0, 400, 5, 7);
@@ -183,7 +183,7 @@ static void test_on_threads_interrupted_calls_say_nothing_of_a_kernel(void **sta
   add_interrupted(&sides, 0, 100, 7);
   add_interrupted(&sides, 1, 115, 7);
   assert_int_equal(make(&sides, &comparison, &error), PTO_OK);
-  says(&comparison, "neither takes longer, as far as can be told; kernel second +60.00 us (+15.0 %)");
+  says(&comparison, "neither takes longer, as far as can be told; kernel second +60.00 us of core time (+15.0 %)");
   assert_float_equal(pto_compared_change_us(&comparison.tables[PTO_COMPARED_TASKS].items[0]), 60, 1e-9);
   drop(&sides, &comparison);
 }

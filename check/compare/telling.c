@@ -7,6 +7,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include <formats/units.h>
+
 #define PS_DIGITS 6   /* of a microsecond */
 #define MOST_ROWS 12u /* of a table, printed */
 
@@ -86,8 +88,9 @@ void pto_run_comparison_print(const struct pto_run_comparison *c, FILE *to) {
   pto_run_comparison_verdict(c, verdict, sizeof verdict);
   fprintf(to, "%s\n", verdict);
   for (int side = 0; side < 2; side++) {
-    fprintf(to, "  %c  %s on %s, %s engine, %" PRIu64 " tasks, %" PRIu64 " edges", "AB"[side], c -> names[side],
-            c -> chips[side], c -> engines[side], c -> task_counts[side], c -> edge_counts[side]);
+    fprintf(to, "  %c  %s on %s, %s engine, %" PRIu64 " task%s, %" PRIu64 " edge%s", "AB"[side], c -> names[side],
+            c -> chips[side], c -> engines[side], c -> task_counts[side], pto_plural(c->task_counts[side]),
+            c -> edge_counts[side], pto_plural(c->edge_counts[side]));
     fprintf(to, c->is_exact ? "\n" : ", %" PRIu32 " runs\n", c->runs[side]);
   }
   print_tasks(&c->tasks, to);

@@ -36,7 +36,7 @@ static const struct pto_compared *find_largest(const struct pto_run_comparison *
 }
 
 static void say_kernel(const struct pto_compared *row, char *text, size_t size) {
-  pto_text_append(text, size, "; kernel %s %+.2f us (%+.1f %%)", row->name, pto_compared_change_us(row),
+  pto_text_append(text, size, "; kernel %s %+.2f us of core time (%+.1f %%)", row->name, pto_compared_change_us(row),
                   pto_compared_change_percent(row));
   if (row->calls[0] != row->calls[1])
     pto_text_append(text, size, " in %" PRIu64 " calls instead of %" PRIu64, row->calls[1], row->calls[0]);

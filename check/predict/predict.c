@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <check/session/session.h>
+#include <formats/units.h>
 #include <runtime/base/base.h>
 
 /* ---- statistics ---- */
@@ -191,7 +192,8 @@ static void print_tags(const struct pto_prediction *p, FILE *to) {
 void pto_prediction_print(const struct pto_prediction *p, FILE *to) {
   const struct pto_forecast *plain = &p->plain;
   uint32_t shares[PTO_ORIGIN_COUNT];
-  fprintf(to, "  tasks    %" PRIu64 ", %" PRIu64 " edges, %" PRIu64 " calls", plain->tasks, plain->edges, plain->calls);
+  fprintf(to, "  tasks    %" PRIu64 ", %" PRIu64 " edge%s, %" PRIu64 " call%s", plain->tasks, plain->edges,
+          pto_plural(plain->edges), plain->calls, pto_plural(plain->calls));
   if (p->ranks) fprintf(to, ", of %" PRIu32 " ranks", p->ranks);
   putc('\n', to);
   if (plain->why_run[0])

@@ -8,6 +8,7 @@
 #include <check/ranks/ranks_state.h>
 #include <check/session/named_kernels.h>
 #include <runtime/base/clock.h>
+#include <sim/engine/engine.h>
 
 static int end(struct pto_ranks *ranks, int exit_code) { return ranks->exit_code = exit_code; }
 
@@ -56,6 +57,11 @@ static int open_all(struct pto_ranks *ranks, const struct pto_session_options *o
   const struct pto_config *config = options->config;
   if (options->rounds > 1) {
     pto_error_set(&ranks->error, PTO_ENOTSUP, "several ranks run one round, not %" PRIu32, options->rounds);
+    return end(ranks, PTO_EXIT_USAGE);
+  }
+  if (config->engine && !pto_engine_is_virtual(config->engine)) {
+    pto_error_set(&ranks->error, PTO_EINVAL, "several ranks are for engine virtual: on %s they have no common time",
+                  config->engine);
     return end(ranks, PTO_EXIT_USAGE);
   }
   const struct pto_world_config world = {.size = sizeof world,

@@ -99,13 +99,13 @@ void pto_ranks_print(const struct pto_ranks *ranks, FILE *to) {
   char text[32];
   fprintf(to, "%s", ranks->program);
   if (first->case_name) fprintf(to, ", case %s", first->case_name);
-  fprintf(to, "\n  on       %" PRIu32 " ranks of %s, %s engine, %s dependencies, seed %" PRIu64 "\n", ranks->rank_count,
-          first->chip, first->engine, first->deps, first->seed);
+  fprintf(to, "\n  on       %" PRIu32 " rank%s of %s, %s engine, %s dependencies, seed %" PRIu64 "\n",
+          ranks->rank_count, pto_plural(ranks->rank_count), first->chip, first->engine, first->deps, first->seed);
   for (uint32_t i = 0; i < ranks->rank_count; i++) {
     const struct pto_run_result *result = &ranks->sessions[i].result;
-    fprintf(to, "  rank %-3" PRIu32 " %" PRIu64 " tasks, %" PRIu64 " edges, %s, %s\n", i, result->stats.tasks,
-            result->stats.edges, pto_format_seconds((double)result->stats.virtual_ps * 1e-12, text, sizeof text),
-            verdict_of(result));
+    fprintf(to, "  rank %-3" PRIu32 " %" PRIu64 " task%s, %" PRIu64 " edge%s, %s, %s\n", i, result->stats.tasks,
+            pto_plural(result->stats.tasks), result->stats.edges, pto_plural(result->stats.edges),
+            pto_format_seconds((double)result->stats.virtual_ps * 1e-12, text, sizeof text), verdict_of(result));
   }
   fprintf(to, "  time     %s, ", pto_format_seconds(ranks->wall_seconds, text, sizeof text));
   fprintf(to, "%s on the chips\n", pto_format_seconds((double)ranks->virtual_ps * 1e-12, text, sizeof text));

@@ -192,8 +192,8 @@ void pto_regress_say_parts(const struct pto_baseline *baseline, const char *text
     name = find_most_changed(parts, then, parts, kinds[i], name, &change);
     if (!name) continue;
     const double before = (double)json_integer_value(json_object_get(then, name));
-    pto_text_append(sentence, size, "; %s %+.2f us", part_text(name, kinds[i], resources[i], part, sizeof part),
-                    (double)change / PS_PER_US);
+    pto_text_append(sentence, size, "; %s %+.2f us%s", part_text(name, kinds[i], resources[i], part, sizeof part),
+                    (double)change / PS_PER_US, i == 0 ? " of core time" : "");
     if (before > 0) pto_text_append(sentence, size, " (%+.1f %%)", 100 * (double)change / before);
   }
 }

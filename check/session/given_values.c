@@ -25,6 +25,7 @@ struct given {
   uint64_t task, param;
   uint64_t first;
   json_t *values;
+  bool *is_read; /* by element of `values` */
 };
 
 /* Memory that a task writes and none of the tasks [first, seen) behind it does.  Predicates ask for elements of one
@@ -66,6 +67,8 @@ static void read_given(struct pto_json_reader *reader, json_t *items, size_t i, 
   given->first = pto_json_has(object, "first") ? pto_json_read_u64(reader, object, "first", INT64_MAX) : 0;
   given->values = pto_json_read_array(reader, object, "values", MOST_ITEMS);
   if (reader->status) return;
+  given->is_read = calloc(json_array_size(given->values) + 1, sizeof *given->is_read);
+  if (!given->is_read) pto_json_read_refuse(reader, "out of memory");
   json_array_foreach(given->values, k, value)
     if (!json_is_number(value) && !json_is_boolean(value))
       pto_json_read_refuse(reader, "\"values\"[%zu] is no number", k);
@@ -210,24 +213,28 @@ static bool is_input(const struct pto_session *session, const struct pto_array *
   return session->subject.adopted && pto_adopted_program_has_bytes(session->subject.adopted, array->name);
 }
 
-static json_t *value_in(const struct given *given, uint64_t element) {
-  return element >= given->first ? json_array_get(given->values, element - given->first) : NULL;
+static bool has_value(const struct given *given, uint64_t element) {
+  return element >= given->first && element - given->first < json_array_size(given->values);
 }
 
-/* The last entry that has it; NULL: none. */
-static json_t *find_given(const struct pto_given_values *values, const struct writer *writer,
-                          const struct pto_array *array, uint64_t element) {
-  json_t *found = NULL;
-  for (size_t i = 0; i < values->count && writer->is_task; i++)
-    if (!values->given[i].array && values->given[i].task == writer->task && values->given[i].param == writer->param &&
-        value_in(&values->given[i], writer->element))
-      found = value_in(&values->given[i], writer->element);
-  if (found || !array) return found;
-  for (size_t i = 0; i < values->count; i++)
-    if (values->given[i].array && strcmp(values->given[i].array, array->name) == 0 &&
-        value_in(&values->given[i], element))
-      found = value_in(&values->given[i], element);
-  return found;
+/* The last entry that has it, which is read; NULL: none. */
+static json_t *find_given(struct pto_given_values *values, const struct writer *writer, const struct pto_array *array,
+                          uint64_t element) {
+  struct given *found = NULL;
+  uint64_t at = writer->element;
+  for (size_t i = 0; i < values->count && writer->is_task; i++) {
+    struct given *given = &values->given[i];
+    if (!given->array && given->task == writer->task && given->param == writer->param && has_value(given, at))
+      found = given;
+  }
+  if (!found) at = element;
+  for (size_t i = 0; i < values->count && array && (!found || found->array); i++) {
+    struct given *given = &values->given[i];
+    if (given->array && strcmp(given->array, array->name) == 0 && has_value(given, at)) found = given;
+  }
+  if (!found) return NULL;
+  found->is_read[at - found->first] = true;
+  return json_array_get(found->values, at - found->first);
 }
 
 static void store(json_t *from, uint32_t dtype, void *value) {
@@ -319,9 +326,25 @@ int pto_given_values_create(struct pto_session *session, struct pto_given_values
   return status;
 }
 
+int pto_given_values_check(const struct pto_given_values *values, struct pto_error *error) {
+  const struct pto_session *session = values->session;
+  const struct pto_array *array;
+  for (size_t i = 0; i < values->count; i++) {
+    const char *name = values->given[i].array, *separator = "; it has ";
+    if (!name || pto_program_find(session->run, name)) continue;
+    pto_error_set(error, PTO_EINVAL, "%.300s: values[%zu]: %s has no array \"%.100s\"", session->options.values, i,
+                  session->subject.name, name);
+    for (uint32_t k = 0; (array = pto_program_run_array(session->run, k)) != NULL; k++, separator = ", ")
+      pto_error_append(error, "%s%s", separator, array->name);
+    return PTO_EINVAL;
+  }
+  return PTO_OK;
+}
+
 void pto_given_values_destroy(struct pto_given_values *values) {
   if (!values) return;
   json_decref(values->root);
+  for (size_t i = 0; i < values->count; i++) free(values->given[i].is_read);
   free(values->given);
   free(values->is_written);
   free(values);
@@ -334,6 +357,9 @@ const struct pto_value_source *pto_given_values_source(const struct pto_given_va
 void pto_given_values_count(const struct pto_given_values *values, const struct pto_trace *trace,
                             struct pto_priced *priced) {
   *priced = (struct pto_priced){.given_values = values->given_values, .assumed_values = values->assumed_values};
+  for (size_t i = 0; i < values->count; i++)
+    for (size_t k = 0; k < json_array_size(values->given[i].values); k++)
+      priced->unread_values += !values->given[i].is_read[k];
   for (uint64_t i = 0; i < trace->tasks.count; i++) {
     const struct pto_trace_task *task = pto_trace_log_at(&trace->tasks, i);
     for (uint32_t role = 0; role < PTO_ARRAY_LENGTH(task->kernels); role++) {

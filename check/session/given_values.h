@@ -23,6 +23,9 @@ struct pto_given_values;
 /* Reads the file of the session's options.  PTO_OK; PTO_EINVAL, PTO_ESYSTEM, PTO_ENOMEM with the sentence. */
 PTO_MUST_CHECK int pto_given_values_create(struct pto_session *session, struct pto_given_values **values_out,
                                            struct pto_error *error);
+/* Once the program has its arrays: whether they have all that the file names.  PTO_OK, or PTO_EINVAL with the sentence.
+ */
+PTO_MUST_CHECK int pto_given_values_check(const struct pto_given_values *values, struct pto_error *error);
 /* After the runtime; NULL is allowed. */
 void pto_given_values_destroy(struct pto_given_values *values);
 /* Borrowed from it. */

@@ -213,6 +213,7 @@ static int open_program_run(struct pto_session *session) {
   status = pto_session_read_inputs(session);
   /* A wrong name is said before the run, not after it. */
   if (status == PTO_OK) status = pto_session_check_outputs(session);
+  if (status == PTO_OK && session->values) status = pto_given_values_check(session->values, &session->result.error);
   if (status) return end(session, pto_exit_of_setup(status));
   if (session->result.rounds > 1 && pto_program_run_remember(session->run)) return end_as_run(session, PTO_EXIT_FAILED);
   return PTO_EXIT_OK;
@@ -255,15 +256,19 @@ static int begin_values(struct pto_session *session) {
   const bool has_values = options->values || options->assume_zero;
   int status = PTO_OK;
   if (!session->config.no_compute)
-    status = has_values ? pto_error_set(error, PTO_EINVAL, "values are for runs without kernels: no_compute") : PTO_OK;
+    status = has_values ? pto_error_set(error, PTO_EINVAL, "--values and --assume-zero need --no-compute") : PTO_OK;
+  else if (!pto_engine_is_virtual(session->config.engine))
+    status = pto_error_set(error, PTO_EINVAL, "--no-compute is for engine virtual: on %s time is what kernels take",
+                           session->config.engine);
+  else if (session->config.poison)
+    status = pto_error_set(error, PTO_EINVAL, "--poison fills memory, and with --no-compute there is none");
   else if (session->subject.program->host)
-    status =
-        pto_error_set(error, PTO_EINVAL,
-                      "%s drives contexts of its own, and goes on by what they compute: no_compute is for programs "
-                      "with an orchestration alone",
-                      session->result.program);
+    status = pto_error_set(error, PTO_EINVAL,
+                           "%s drives contexts of its own, and goes on by what they compute: --no-compute is for "
+                           "programs with an orchestration alone",
+                           session->result.program);
   else if (options->outputs.count || options->expects.count || session->result.rounds > 1)
-    status = pto_error_set(error, PTO_EINVAL, "with no_compute there are no outputs: %s",
+    status = pto_error_set(error, PTO_EINVAL, "with --no-compute there are no outputs: %s",
                            options->outputs.count   ? "none can be written"
                            : options->expects.count ? "none is compared with a file"
                                                     : "rounds have nothing to compare");

@@ -2,11 +2,18 @@
 #include <check/session/subject.h>
 
 #include <string.h>
+#include <sys/stat.h>
 
+#include <jansson.h>
+
+#include <check/adopt/manifest.h>
 #include <check/adopt/program.h>
+#include <check/capture/capture.h>
 #include <check/capture/capture_program.h>
 #include <check/session/graph_program.h>
 #include <check/session/onnx_file.h>
+#include <formats/mapped_file.h>
+#include <graph/file/json.h>
 #include <runtime/base/text.h>
 
 static int take_graph(struct pto_subject *subject, const struct pto_session_options *options, struct pto_error *error) {
@@ -44,9 +51,17 @@ static int take_adopted(struct pto_subject *subject, const struct pto_session_op
   return PTO_OK;
 }
 
+static bool is_regular(const char *path) {
+  struct stat about;
+  return stat(path, &about) == 0 && S_ISREG(about.st_mode);
+}
+
 static int take_loaded(struct pto_subject *subject, const struct pto_session_options *options,
                        struct pto_error *error) {
   const int status = pto_program_load(options->program, &subject->loaded, error);
+  if (status && !ends_with(options->program, ".so") && is_regular(options->program))
+    return pto_error_set(error, status, "%.900s: a program's path ends in .so, .json, .webnn or .onnx",
+                         options->program);
   if (status) return status;
   subject->program = subject->loaded->program;
   subject->name = subject->loaded->name;
@@ -62,7 +77,7 @@ static bool is_model(const char *program) {
 static bool is_capture(const char *program) {
   return pto_text_ends_with(program, ".json") && pto_capture_is_file(program);
 }
-bool pto_subject_is_adopted(const char *program) {
+static bool is_adopted(const char *program) {
   return pto_text_ends_with(program, ".json") && pto_adopted_is_file(program);
 }
 static bool is_graph(const char *program) {
@@ -70,13 +85,36 @@ static bool is_graph(const char *program) {
 }
 static bool is_any(const char *program) { return true; }
 
+/* An object that nowhere names a format of ours; what is no object, is cut or is not there, the reader of graphs tells.
+ */
+static bool is_other_json(const char *program) {
+  struct pto_mapped_file file;
+  struct pto_error error;
+  if (!ends_with(program, ".json") || pto_mapped_file_init(&file, program, &error)) return false;
+  static const char mark[] = "\"" PTO_GRAPH_FORMAT "\"";
+  const bool is_one = file.size_bytes && memmem(file.data, file.size_bytes, mark, sizeof mark - 1);
+  json_t *root = file.size_bytes && !is_one ? json_loadb((const char *)file.data, file.size_bytes, 0, NULL) : NULL;
+  const bool is_other = json_is_object(root);
+  json_decref(root);
+  pto_mapped_file_fini(&file);
+  return is_other;
+}
+
+static int refuse_json(struct pto_subject *subject, const struct pto_session_options *options,
+                       struct pto_error *error) {
+  return pto_error_set(error, PTO_EINVAL,
+                       "%.700s: \"format\" is none of " PTO_GRAPH_FORMAT " (a graph), " PTO_CAPTURE_FORMAT
+                       " (`ptosim import`), " PTO_ADOPTED_FORMAT " (a manifest)",
+                       options->program);
+}
+
 /* The first that matches decides. */
 static const struct {
   bool (*matches)(const char *program);
   int (*take)(struct pto_subject *subject, const struct pto_session_options *options, struct pto_error *error);
 } kinds[] = {
-    {is_model, take_graph}, {is_capture, take_capture}, {pto_subject_is_adopted, take_adopted},
-    {is_graph, take_graph}, {is_any, take_loaded},
+    {is_model, take_graph},       {is_capture, take_capture}, {is_adopted, take_adopted},
+    {is_other_json, refuse_json}, {is_graph, take_graph},     {is_any, take_loaded},
 };
 
 int pto_subject_init(struct pto_subject *subject, const struct pto_session_options *options, struct pto_error *error) {
@@ -92,8 +130,27 @@ int pto_subject_init(struct pto_subject *subject, const struct pto_session_optio
   return kinds[kind].take(subject, options, error);
 }
 
+bool pto_subject_names_chip(const char *program) { return is_capture(program) || is_adopted(program); }
+
+/* The files alone: nothing is built. */
+char *pto_subject_named_chip(const char *program) {
+  struct pto_capture capture;
+  struct pto_adopted adopted;
+  struct pto_error error;
+  char *name = NULL;
+  if (is_capture(program)) {
+    if (pto_capture_read(program, &capture, &error)) return NULL;
+    name = strdup(pto_capture_program_chip(&capture));
+    pto_capture_fini(&capture);
+  } else if (is_adopted(program) && pto_adopted_read(program, &adopted, &error) == PTO_OK) {
+    name = strdup(pto_adopted_chip(&adopted));
+    pto_adopted_fini(&adopted);
+  }
+  return name;
+}
+
 bool pto_subject_wants_thread(const struct pto_session_options *options) {
-  return options->made || (options->program && pto_subject_is_adopted(options->program));
+  return options->made || (options->program && is_adopted(options->program));
 }
 
 void pto_subject_fini(struct pto_subject *subject) {

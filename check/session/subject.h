@@ -37,8 +37,10 @@ struct pto_subject {
 /* PTO_OK, or the sentence.  fini is due in either case. */
 PTO_MUST_CHECK int pto_subject_init(struct pto_subject *subject, const struct pto_session_options *options,
                                     struct pto_error *error);
-/* The manifest of an adopted program, which names its chip. */
-bool pto_subject_is_adopted(const char *program);
+/* Whether its file names its chip: a capture's, or a manifest's. */
+bool pto_subject_names_chip(const char *program);
+/* That chip, where the file can be read; the caller frees it.  NULL: there is none, or no memory. */
+char *pto_subject_named_chip(const char *program);
 /* Whether it runs on no stack but a thread's own: calls of an adopted orchestration name no run, so the thread says of
  * which they are (compat/adapter/compat.h); a program that the caller made may be an interpreter's. */
 bool pto_subject_wants_thread(const struct pto_session_options *options);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <runtime/base/base.h>
+#include <runtime/base/closest.h>
 
 /* Columns in the order of the enum: texts first. */
 enum column {
@@ -59,16 +60,43 @@ static int PTO_PRINTF(3, 4) refuse(const struct reader *reader, uint32_t line, c
 }
 #define REFUSE(reader, ...) refuse(reader, (reader)->csv->lines[(reader)->row + 1], __VA_ARGS__)
 
+/* All others may be empty in every row, and may be missing. */
+static bool is_needed(size_t column) {
+  return column == COLUMN_row || column == COLUMN_metric || column == COLUMN_value_us;
+}
+
+/* A name that is no column's is one's own; one that is nearly that of a column that is missing is a mistake. */
+static int check_names(const struct reader *reader) {
+  const struct pto_csv *csv = reader->csv;
+  for (uint32_t i = 0; i < csv->column_count; i++) {
+    char question[PTO_CLOSEST_TEXT];
+    struct pto_closest closest;
+    bool is_column = false;
+    pto_closest_begin(&closest, csv->cells[i]);
+    for (size_t column = 0; column < COLUMN_COUNT; column++) {
+      is_column |= strcmp(csv->cells[i], column_names[column]) == 0;
+      if (reader->columns[column] == UINT32_MAX) pto_closest_consider(&closest, column_names[column]);
+    }
+    if (!is_column && *pto_closest_question(&closest, question))
+      return refuse(reader, csv->lines[0], "there is no column \"%.64s\"%s", csv->cells[i], question);
+  }
+  return PTO_OK;
+}
+
 static int find_columns(struct reader *reader) {
   const struct pto_csv *csv = reader->csv;
   for (size_t column = 0; column < COLUMN_COUNT; column++) {
     const char *const name = column_names[column];
-    const uint32_t place = pto_csv_column(csv, name);
     uint32_t count = 0;
+    reader->columns[column] = pto_csv_column(csv, name);
     for (uint32_t i = 0; i < csv->column_count; i++) count += strcmp(csv->cells[i], name) == 0;
-    if (count != 1) return refuse(reader, csv->lines[0], "one column \"%s\" was expected, not %u", name, count);
-    reader->columns[column] = place;
+    if (count > 1) return refuse(reader, csv->lines[0], "the column \"%s\" is there %u times", name, count);
   }
+  const int status = check_names(reader);
+  if (status) return status;
+  for (size_t column = 0; column < COLUMN_COUNT; column++)
+    if (is_needed(column) && reader->columns[column] == UINT32_MAX)
+      return refuse(reader, csv->lines[0], "there is no column \"%s\"", column_names[column]);
   return PTO_OK;
 }
 

@@ -80,13 +80,24 @@ static void test_columns_in_any_order(void **state) {
   pto_rows_fini(&rows);
 }
 
+static void test_columns_that_may_be_empty_may_be_missing(void **state) {
+  struct pto_rows rows;
+  assert_int_equal(read_text("metric,row,value_us,colour\nmakespan,a,9,red\n", &rows), PTO_OK);
+  assert_string_equal(rows.rows[0].row, "a");
+  assert_string_equal(rows.rows[0].chip, "");
+  assert_false(rows.rows[0].has_tasks || rows.rows[0].has_spread);
+  pto_rows_fini(&rows);
+}
+
 static void test_broken_files_are_told_by_line(void **state) {
   refuses("", 1, "has no line of column names");
   refuses(HEAD, 1, "a row behind the names");
-  refuses("row,program\n", 1, "one column \"settings\" was expected, not 0");
+  refuses("row,program\n", 1, "there is no column \"metric\"");
+  refuses("row,metric\n", 1, "there is no column \"value_us\"");
+  refuses("row,metric,value_us,chips\n", 1, "there is no column \"chips\"; did you mean \"chip\"?");
   refuses("row,row,program,settings,tasks_submitted,aicore_tasks,wait_edges,metric,value_us,spread_percent,date,era,"
           "source,set,base,run,chip\n",
-          1, "one column \"row\" was expected, not 2");
+          1, "the column \"row\" is there 2 times");
   refuses(HEAD "a,b\n", 2, "2 columns, and 16 were expected");
   refuses(HEAD "\n\na,p,\"open,,,,makespan,1,,,,,,,,\n", 4, "a quoted cell has no end");
   refuses(HEAD "a,p,\"x\"y,,,,makespan,1,,,,,,,,\n", 2, "more behind a quoted cell");
@@ -219,6 +230,7 @@ static void test_the_chip_of_a_row(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows_are_read),
                                      cmocka_unit_test(test_columns_in_any_order),
+                                     cmocka_unit_test(test_columns_that_may_be_empty_may_be_missing),
                                      cmocka_unit_test(test_broken_files_are_told_by_line),
                                      cmocka_unit_test(test_any_bytes_are_read_or_refused),
                                      cmocka_unit_test(test_limits_by_set_and_metric),

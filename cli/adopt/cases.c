@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <cli/main/interrupt.h>
+#include <formats/units.h>
 #include <report/file/output_file.h>
 #include <report/file/xml_text.h>
 #include <report/run/exit.h>
@@ -44,14 +45,15 @@ const char *pto_adopt_case_verdict(json_t *one) { return verdicts[verdict_of(one
 
 void pto_adopt_case_print(json_t *one, FILE *to) {
   const char *reason = text_of(one, "reason");
+  const uint64_t tasks = (uint64_t)json_integer_value(json_object_get(one, "tasks")),
+                 edges = (uint64_t)json_integer_value(json_object_get(one, "edges"));
   json_t *findings = json_object_get(one, "findings"), *finding;
   json_t *substitutes = json_object_get(one, "substitutes"), *substitute;
   size_t i;
   fprintf(to, "%-9s  %-4s  %-7s  %s", pto_adopt_case_verdict(one), text_of(one, "architecture"), text_of(one, "engine"),
           text_of(one, "name"));
   if (json_object_get(one, "tasks"))
-    fprintf(to, "  %" PRId64 " tasks, %" PRId64 " edges", (int64_t)json_integer_value(json_object_get(one, "tasks")),
-            (int64_t)json_integer_value(json_object_get(one, "edges")));
+    fprintf(to, "  %" PRIu64 " task%s, %" PRIu64 " edge%s", tasks, pto_plural(tasks), edges, pto_plural(edges));
   if (json_object_get(one, "seconds")) fprintf(to, "  %.3f s", json_number_value(json_object_get(one, "seconds")));
   fputc('\n', to);
   if (reason[0]) fprintf(to, "    %s\n", reason);

@@ -141,7 +141,7 @@ static int tell_failure(const struct child *child, const char *folder, int code)
     said = mark ? mark + strlen("ERROR: ") : last ? last + 1 : text;
     said[strcspn(said, "\n")] = '\0';
   }
-  pto_complain(0, "adopt: %s: pytest left with %d: %.900s", folder, code, said ? said : "");
+  pto_complain(0, "adopt: %s: pytest ended with status %d: %.900s", folder, code, said ? said : "");
   free(text);
   return code == 4 ? PTO_EXIT_USAGE : PTO_EXIT_FAILED;
 }

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include <check/adopt/manifest.h>
 #include <check/adopt/program.h>
 #include <cli/main/fault_report.h>
 #include <cli/main/progress_line.h>
@@ -129,12 +130,22 @@ static void run(const struct pto_run_options *options, struct pto_session *sessi
   take_end(session, one, has_run, session->subject.adopted ? &session->subject.adopted->adopted : NULL);
 }
 
+/* The manifest itself: what it names may still be missing, which is told in the row. */
+static bool is_read(const char *path, struct pto_error *error) {
+  struct pto_adopted adopted;
+  if (pto_adopted_read(path, &adopted, error) != PTO_OK) return false;
+  pto_adopted_fini(&adopted);
+  return true;
+}
+
 int pto_adopt_manifest(const struct pto_run_options *options, struct pto_adopt_cases *cases) {
   static struct pto_session session;
   struct pto_error error;
   json_t *one = json_object();
   const double begin = pto_clock_seconds();
   if (!one || json_array_append_new(cases->array, one)) return pto_complain(PTO_EXIT_FAILED, "adopt: out of memory");
+  if (!is_read(options->programs.items[0], &error))
+    return pto_complain(pto_exit_of_setup(error.status), "adopt: %s", error.sentence);
   if (pto_run_files_probe(options, &error)) return pto_complain(PTO_EXIT_USAGE, "%s", error.sentence);
   pto_progress_line_begin(options->programs.items[0], !options->quiet);
   run(options, &session, one);

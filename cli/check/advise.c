@@ -8,6 +8,7 @@
 #include <check/order/ring_advice.h>
 #include <cli/main/fault_report.h>
 #include <formats/json_writer.h>
+#include <formats/units.h>
 #include <cli/main/progress_line.h>
 #include <cli/run/request.h>
 #include <report/run/trace_view.h>
@@ -161,7 +162,7 @@ static void print_live(const struct advise *advise) {
     if (!live->slots_high_water) continue;
     printf("  ring %" PRIu32 "  at most %" PRIu64 " bytes", r, live->high_water_bytes);
     if (live->high_water_bytes) printf(" at task %" PRIu64 " (%s)", live->peak_task, live->peak_name);
-    printf(", and %" PRIu64 " tasks\n", live->slots_high_water);
+    printf(", and %" PRIu64 " task%s\n", live->slots_high_water, pto_plural(live->slots_high_water));
     if (!live->high_water_bytes) continue;
     char text[CURVE_STEPS + 1];
     for (uint32_t i = 0; i < advise->curve_steps; i++)
@@ -174,10 +175,11 @@ static void print_live(const struct advise *advise) {
 static void print_advice(const struct advise *advise) {
   const struct pto_ring_advice *advice = &advise->advice;
   const struct pto_ring_trial *best = &advice->trials[advice->recommended];
-  printf("%s%s%s on %s, virtual engine, %" PRIu64 " tasks: %" PRIu32 " runs, compared with --window %" PRIu64
+  printf("%s%s%s on %s, virtual engine, %" PRIu64 " task%s: %" PRIu32 " run%s, compared with --window %" PRIu64
          " --heap %" PRIu64 "\n",
          advise->program, advise->case_name[0] ? ", case " : "", advise->case_name, advise->chip, advise->task_count,
-         advice->trial_count, advice->trials[0].window, advice->trials[0].heap_bytes);
+         pto_plural(advise->task_count), advice->trial_count, pto_plural(advice->trial_count), advice->trials[0].window,
+         advice->trials[0].heap_bytes);
   print_tables(advice);
   print_live(advise);
   printf("\n  least    --window %" PRIu64 " alone, --heap %" PRIu64 " alone\n", advice->least_window,

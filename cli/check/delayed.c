@@ -10,6 +10,7 @@
 #include <cli/main/verb.h>
 #include <cli/run/judgement.h>
 #include <cli/run/request.h>
+#include <formats/units.h>
 #include <report/findings/coverage.h>
 #include <runtime/base/clock.h>
 
@@ -90,8 +91,10 @@ int pto_explore_ranks(const struct pto_run_options *options, const struct pto_se
   pto_progress_line_end();
   if (!options->quiet && !pto_run_options_take_stdout(options) && (x.exit_code <= PTO_EXIT_FINDINGS || x.counts.runs)) {
     pto_findings_print(&x.findings, stdout, MOST_LINES);
-    printf("%s: %" PRIu32 " ranks, %" PRIu64 " tasks; %" PRIu64 " runs in which ranks are late, %" PRIu64 " differ\n",
-           options->programs.items[0], rank_count, x.counts.tasks, x.counts.runs, x.counts.differing);
+    printf("%s: %" PRIu32 " rank%s, %" PRIu64 " task%s; %" PRIu64 " run%s in which ranks are late, %" PRIu64
+           " differ\n",
+           options->programs.items[0], rank_count, pto_plural(rank_count), x.counts.tasks, pto_plural(x.counts.tasks),
+           x.counts.runs, pto_plural(x.counts.runs), x.counts.differing);
     const struct pto_coverage coverage = coverage_of(&x);
     pto_coverage_print(&coverage, stdout);
   }

@@ -11,6 +11,7 @@
 #include <check/session/observed.h>
 #include <cli/run/judgement.h>
 #include <cli/main/fault_report.h>
+#include <formats/units.h>
 #include <report/findings/coverage.h>
 #include <report/findings/findings.h>
 #include <report/file/output_file.h>
@@ -117,8 +118,6 @@ static struct pto_coverage coverage_of(const struct told *told) {
   return coverage;
 }
 
-static const char *plural(uint64_t count) { return count == 1 ? "" : "s"; }
-
 static void print(const struct told *told) {
   const struct pto_observe_summary *summary = &told->summary;
   const struct pto_coverage coverage = coverage_of(told);
@@ -129,9 +128,9 @@ static void print(const struct told *told) {
     printf("  not compared: each kernel ran once, one at a time, under the tool that watches this process and reports "
            "for itself\n");
   } else {
-    printf("  observed %" PRIu64 " kernel call%s of %" PRIu64 " task%s", summary->calls, plural(summary->calls),
-           told->tasks, plural(told->tasks));
-    if (rank_count) printf(" on %" PRIu32 " rank%s", rank_count, plural(rank_count));
+    printf("  observed %" PRIu64 " kernel call%s of %" PRIu64 " task%s", summary->calls, pto_plural(summary->calls),
+           told->tasks, pto_plural(told->tasks));
+    if (rank_count) printf(" on %" PRIu32 " rank%s", rank_count, pto_plural(rank_count));
     if (summary->calls)
       printf(" in %" PRIu64 " runs, %.1f times what the kernels take alone", summary->runs, factor_of(summary));
     putchar('\n');

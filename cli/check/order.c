@@ -7,6 +7,7 @@
 
 #include <check/order/order_coverage.h>
 #include <cli/run/judgement.h>
+#include <formats/units.h>
 #include <report/findings/findings.h>
 #include <cli/run/request.h>
 #include <report/stopped/stopped.h>
@@ -65,13 +66,11 @@ static int judge(struct check *check, bool has_ended_well, struct pto_error *err
 
 /* ---- the report ---- */
 
-static const char *plural(uint64_t count) { return count == 1 ? "" : "s"; }
-
 /* "2 findings"; of a run that failed, that this is not all. */
 static const char *format_found(const struct check *check, int code, char *text, size_t size) {
   const uint64_t total = check->findings.total;
   if (code >= PTO_EXIT_FAILED && total == 0) return "the run failed; until then nothing was found";
-  snprintf(text, size, "%" PRIu64 " finding%s%s", total, plural(total),
+  snprintf(text, size, "%" PRIu64 " finding%s%s", total, pto_plural(total),
            code >= PTO_EXIT_FAILED ? " until the run failed" : "");
   return text;
 }
@@ -83,7 +82,7 @@ static void print(const struct check *check, int code) {
   pto_findings_print(&check->findings, stdout, MAX_LINES);
   printf("check: %s%s%s: %" PRIu64 " task%s, %" PRIu64 " edge%s and %" PRIu64 " pair%s under rules %s, %s, %.3f s\n",
          result->program, result->case_name ? " " : "", result->case_name ? result->case_name : "", counts->tasks,
-         plural(counts->tasks), counts->edges, plural(counts->edges), counts->pairs, plural(counts->pairs),
+         pto_plural(counts->tasks), counts->edges, pto_plural(counts->edges), counts->pairs, pto_plural(counts->pairs),
          pto_deps_rules_name(check->session.rules).text, format_found(check, code, found, sizeof found),
          check->seconds);
   pto_coverage_print(&check->coverage, stdout);

@@ -13,6 +13,7 @@
 #include <cli/main/verb.h>
 #include <cli/run/judgement.h>
 #include <cli/run/request.h>
+#include <formats/units.h>
 #include <runtime/base/clock.h>
 
 /* Lines of findings for people; --json has all. */
@@ -62,11 +63,12 @@ static void print(const struct check *check, int code) {
   const struct pto_run_result *result = &first_of(check)->result;
   const struct pto_order_counts *counts = &check->counts;
   pto_findings_print(&check->findings, stdout, MAX_LINES);
-  printf("check: %s%s%s: %" PRIu32 " ranks, %" PRIu64 " tasks, %" PRIu64 " edges and %" PRIu64
-         " pairs under rules %s, %" PRIu64 " finding%s%s, %.3f s\n",
+  printf("check: %s%s%s: %" PRIu32 " rank%s, %" PRIu64 " task%s, %" PRIu64 " edge%s and %" PRIu64
+         " pair%s under rules %s, %" PRIu64 " finding%s%s, %.3f s\n",
          result->program, result->case_name ? " " : "", result->case_name ? result->case_name : "",
-         check->ranks.rank_count, counts->tasks, counts->edges, counts->pairs,
-         pto_deps_rules_name(first_of(check)->rules).text, check->findings.total, check->findings.total == 1 ? "" : "s",
+         check->ranks.rank_count, pto_plural(check->ranks.rank_count), counts->tasks, pto_plural(counts->tasks),
+         counts->edges, pto_plural(counts->edges), counts->pairs, pto_plural(counts->pairs),
+         pto_deps_rules_name(first_of(check)->rules).text, check->findings.total, pto_plural(check->findings.total),
          code >= PTO_EXIT_FAILED ? " until the run failed" : "", check->seconds);
   pto_coverage_print(&check->coverage, stdout);
 }

@@ -221,7 +221,7 @@ static void print_record(const struct pto_graph_record *record, const char *engi
   char text[32];
   printf("on         %s, %s engine, %" PRIu32 " %s\n", record->chip, engine, record->workers,
          record->workers == 1 ? "thread" : "threads");
-  printf("tasks      %" PRIu64 ", %" PRIu64 " edges\n", c->tasks, c->edges);
+  printf("tasks      %" PRIu64 ", %" PRIu64 " edge%s\n", c->tasks, c->edges, pto_plural(c->edges));
   printf("time       %s", pto_format_seconds(record->wall_seconds, text, sizeof text));
   if (record->is_virtual)
     printf(", %s on the chip, %s transfers", pto_format_seconds((double)c->virtual_ps * 1e-12, text, sizeof text),
@@ -229,8 +229,9 @@ static void print_record(const struct pto_graph_record *record, const char *engi
   printf("\nmoved      %" PRIu64 " bytes to the device, %" PRIu64 " back, %" PRIu64 " on it\n", c->h2d_bytes,
          c->d2h_bytes, c->d2d_bytes);
   if (c->lowering_cache_hits == 0 && c->lowering_cache_misses == 0) return; /* nothing was there to repeat */
-  printf("lowered    %" PRIu64 " dispatches; %" PRIu64 " submitted what was kept\n", c->lowering_cache_misses,
-         c->lowering_cache_hits);
+  printf("lowered    %" PRIu64 " dispatch%s made %s tasks anew, %" PRIu64 " reused kept ones\n",
+         c->lowering_cache_misses, c->lowering_cache_misses == 1 ? "" : "es",
+         c->lowering_cache_misses == 1 ? "its" : "their", c->lowering_cache_hits);
 }
 
 static uint64_t output_digest(const struct pto_graph_command *command) {
@@ -250,10 +251,13 @@ static struct pto_coverage coverage_of(const struct pto_graph_command *command) 
 
 static void print_check(const struct pto_graph_command *command) {
   const struct pto_coverage coverage = coverage_of(command);
+  const struct pto_order_counts *n = &command->counts;
   pto_findings_print(&command->findings, stdout, MOST_FINDINGS);
-  printf("checked    %" PRIu64 " tasks, %" PRIu64 " edges and %" PRIu64 " pairs under rules %s, %" PRIu64 " findings\n",
-         command->counts.tasks, command->counts.edges, command->counts.pairs,
-         pto_deps_rules_name(command->session.rules).text, command->findings.total);
+  printf("checked    %" PRIu64 " task%s, %" PRIu64 " edge%s and %" PRIu64 " pair%s under rules %s, %" PRIu64
+         " finding%s\n",
+         n->tasks, pto_plural(n->tasks), n->edges, pto_plural(n->edges), n->pairs, pto_plural(n->pairs),
+         pto_deps_rules_name(command->session.rules).text, command->findings.total,
+         pto_plural(command->findings.total));
   pto_coverage_print(&coverage, stdout);
 }
 

@@ -21,7 +21,8 @@ typedef int pto_verb_main(int argc, char **argv);
 
 /* X(name of C, name, what it takes, one line of what it does) */
 #define PTO_VERB_LIST(X)                                                                                               \
-  X(list, "list", "[programs|kernels|ops|...] [NAME...]", "what there is to run, and on what")                         \
+  X(list, "list", "[programs|kernels|ops|fusions|models|chips|policies] [NAME...]",                                    \
+    "what there is to run, and on what")                                                                               \
   X(op, "op", "test|perf|support NAME [OPTION...]", "tries, times or lists kernels, and operations of graphs")         \
   X(run, "run", "PROGRAM [OPTION...]", "runs a program, verifies it, and reports, records or draws the run")           \
   X(check, "check", "PROGRAM [OPTION...]", "tells conflicting accesses that nothing orders, whatever order happened")  \

@@ -12,6 +12,7 @@
 
 #include <cli/graph/command.h>
 #include <cli/main/verb.h>
+#include <formats/units.h>
 #include <graph/build/operation.h>
 #include <runtime/base/text.h>
 
@@ -135,7 +136,8 @@ static void print_tested(const struct outcome *o) {
     printf("WRONG: %" PRIu64 " elements, the worst of result %" PRIu32 " at %" PRIu64 ": %.9g for %.9g, %.3g allowed\n",
            d->diverging_elements, d->result, d->element, d->got, d->expected, d->tolerance);
   else
-    printf("%.4g ulp, %.2g of what is allowed; %" PRIu64 " tasks\n", d->worst_ulps, d->worst_of_tolerance, o->tasks);
+    printf("%.4g ulp, %.2g of what is allowed; %" PRIu64 " task%s\n", d->worst_ulps, d->worst_of_tolerance, o->tasks,
+           pto_plural(o->tasks));
 }
 
 static void print_measured(const struct outcome *o) {
@@ -144,9 +146,9 @@ static void print_measured(const struct outcome *o) {
     printf("FAILED: %s\n", o->error);
   else
     printf("%.1f us a dispatch, at least %.1f, %" PRIu64
-           " tasks; on one core of the chip %.1f us, bound by %s; %" PRIu64 " bytes, %" PRIu64 " elements, %" PRIu64
+           " task%s; on one core of the chip %.1f us, bound by %s; %" PRIu64 " bytes, %" PRIu64 " elements, %" PRIu64
            " macs, %" PRIu64 " local\n",
-           o->dispatch_seconds * 1e6, o->least_dispatch_seconds * 1e6, o->tasks,
+           o->dispatch_seconds * 1e6, o->least_dispatch_seconds * 1e6, o->tasks, pto_plural(o->tasks),
            (double)pto_explained_ps(&o->cost) * 1e-6, pto_explained_bound_name(pto_explained_bound(&o->cost)),
            o->cost.bytes_in + o->cost.bytes_out, o->cost.vector_elems, o->cost.multiply_adds, o->cost.local_bytes);
 }

@@ -50,7 +50,7 @@ const struct pto_option_spec pto_op_specs[] = {
      FIELD(layout)},
     {"level", "LEVEL", "no instruction set above plain, avx2 or avx512", .set = set_level, FIELD(level)},
     {"seed", "N", "of the inputs (default 0)", .set = NULL},
-    {"chip", "CHIP", "perf: whose bounds are shown (default a2a3)", .set = NULL},
+    {"chip", "CHIP", "perf: whose bounds are shown (default " PTO_HARDWARE_CHIP ")", .set = NULL},
     {"json", "FILE", "writes the results as one JSON object; - is standard output", .set = NULL},
     {"help", NULL, "this text", .set = NULL},
     {0}};
@@ -63,7 +63,8 @@ static const struct {
                   {"layout", "test perf", ""},
                   {"level", "test perf", "test perf"},
                   {"seed", "test perf", "test perf"},
-                  {"chip", "perf", "perf"}};
+                  {"chip", "perf", "perf"},
+                  {"chip-set", "perf", "perf"}};
 
 const char *pto_op_options_ignored(const struct pto_op_options *options, bool is_operation) {
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(restricted); i++) {

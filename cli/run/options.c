@@ -10,11 +10,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <check/session/subject.h>
 #include <cli/run/shared.h>
 #include <runtime/deps/rules.h>
+#include <runtime/join/defaults.h>
 #include <runtime/sched/policy.h>
+#include <runtime/task/task_ring.h>
 #include <sim/chips/chip.h>
 #include <sim/chips/chip_files.h>
 #include <sim/engine/engine.h>
@@ -26,6 +29,7 @@
 
 #define DEFAULT_TIMEOUT_MS 60000u
 #define MOST_ROUNDS 1000000u
+#define MOST_LONGER 4u  /* options told of those that a word is short for */
 #define FIRST_VALUE 256 /* what getopt_long answers for the first option; beyond all characters */
 
 /* ---- values ---- */
@@ -148,7 +152,9 @@ static int parse_rings(const char *value, int (*check)(uint64_t size, const char
   return PTO_OK;
 }
 static int check_window(uint64_t size, const char *value, struct pto_error *error) {
-  return pto_is_power_of_two(size) ? PTO_OK : pto_error_set(error, PTO_EINVAL, "\"%s\" is no power of two", value);
+  if (pto_is_power_of_two(size) && size >= PTO_MIN_WINDOW && size <= PTO_MAX_WINDOW) return PTO_OK;
+  return pto_error_set(error, PTO_EINVAL, "\"%s\" is no power of two from %" PRIu64 " to %" PRIu64, value,
+                       PTO_MIN_WINDOW, PTO_MAX_WINDOW);
 }
 static int check_heap(uint64_t size, const char *value, struct pto_error *error) {
   if (size && size % 1024 == 0) return PTO_OK;
@@ -203,14 +209,13 @@ OPTION(dump) {
 #define NUMBER(name, least, most) PTO_OPTION_NUMBER(struct pto_run_options, name, least, most)
 
 static const struct pto_option_spec specs[] = {
-    {"engine", "ENGINE", &(PTO_ENGINE_MEANINGS "; default: the first, of suite both")[2], TEXT(engine),
-     ONE_RUN | MANY_RUNS | GRAPH | TAKER(task) | ADOPT},
-    {"chip", "CHIP", &(PTO_CHIP_NAMES ", or a chip file; default: the first")[2], TEXT(chip),
+    {"engine", "ENGINE", &(PTO_ENGINE_MEANINGS)[2], TEXT(engine), ONE_RUN | MANY_RUNS | GRAPH | TAKER(task) | ADOPT},
+    {"chip", "CHIP", &(PTO_CHIP_NAMES ", or a chip file")[2], TEXT(chip),
      ALL | TAKER(op) | TAKER(diff) | TAKER(calibrate) | ADOPT | PREDICT},
     {"chip-set", "KEY=VALUE", "a number of the chip (`ptosim list chips CHIP`) is another; may be repeated",
      PAIR(chip_settings), ALL | TAKER(op) | TAKER(diff) | ADOPT | PREDICT},
     {"workers", "N", "threads that kernels run on, the control thread counted (default: the CPUs; virtual: 1)",
-     NUMBER(workers, 1, UINT32_MAX), ALL | ADOPT},
+     NUMBER(workers, 1, PTO_MAX_WORKERS), ALL | ADOPT},
     {"placement", "none|spread|CPUS", "threads: bound to no CPU (default), to one a core first, or to 0,2-3",
      TEXT(placement), ONE_RUN | OBSERVE},
     {"ranks", "N", "chips of a world that the program runs on, in virtual time (default: the program's)",
@@ -221,11 +226,9 @@ static const struct pto_option_spec specs[] = {
      TAKER(run)},
     {"clusters", "N", "of the chip, the first N (default: all)", NUMBER(clusters, 1, UINT32_MAX),
      PROGRAM | ADOPT | PREDICT},
-    {"deps", "RULES",
-     &(PTO_DEPS_MEANINGS
-       "; default: the first; pto,RULE… and pto,no-RULE… switch rules of pto" PTO_DEPS_NAMED_NAMES)[2],
+    {"deps", "RULES", &(PTO_DEPS_MEANINGS "; pto,RULE… and pto,no-RULE… switch rules of pto" PTO_DEPS_NAMED_NAMES)[2],
      BY(set_deps), PROGRAMS | GRAPH | TAKER(diff) | ADOPT | PREDICT},
-    {"policy", "POLICY", &(PTO_POLICY_SYNTAXES ": the order among ready tasks; default: the first")[2], TEXT(policy),
+    {"policy", "POLICY", &(PTO_POLICY_SYNTAXES ": the order among ready tasks; default: fifo")[2], TEXT(policy),
      PROGRAMS | TAKER(task) | ADOPT | PREDICT},
     {"model", "NAME", "PROGRAM is a model of `ptosim list models`; --set has its options", BY(set_model),
      PROGRAMS | GRAPH | PREDICT},
@@ -320,16 +323,41 @@ static const struct pto_option_spec *spec_at(const struct pto_option_spec *extra
   return index < PTO_ARRAY_LENGTH(specs) ? &specs[index] : &extra[index - PTO_ARRAY_LENGTH(specs)];
 }
 
+/* Whether getopt knows the entry: not words of help alone, and common options where the verb has none of its own form.
+ */
+static bool is_in_table(const struct pto_option_spec *extra, size_t index) {
+  const struct pto_option_spec *spec = spec_at(extra, index);
+  const struct pto_option_spec *own = index < PTO_ARRAY_LENGTH(specs) ? find_extra(extra, spec->name) : NULL;
+  return is_option(spec) && !(own && is_option(own));
+}
+
 bool pto_run_options_given(const struct pto_run_options *options, const struct pto_option_spec *own, const char *name) {
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(specs) + count_specs(own); i++)
     if (options->given[i] && strcmp(spec_at(own, i)->name, name) == 0) return true;
   return false;
 }
 
-/* An option that is none, with the nearest one that the verb takes. */
+/* "--chip, --chip-set, …": what begins with `word`, first of all what the verb takes.  Returns how many there are. */
+static uint32_t list_longer(enum pto_verb_id verb, const char *word, const struct pto_option_spec *extra, char *text,
+                            size_t size) {
+  uint32_t count = 0;
+  text[0] = '\0';
+  for (int others = 0; others <= 1; others++)
+    for (size_t i = 0; i < PTO_ARRAY_LENGTH(specs) + count_specs(extra); i++) {
+      const struct pto_option_spec *spec = spec_at(extra, i);
+      const bool is_taken = i >= PTO_ARRAY_LENGTH(specs) || (spec->takers >> verb & 1);
+      if (is_taken == others || !is_in_table(extra, i)) continue;
+      if (strncmp(spec->name, word + 2, strlen(word) - 2) != 0) continue;
+      if (count < MOST_LONGER) pto_text_append(text, size, "%s--%s", count ? ", " : "", spec->name);
+      if (count++ == MOST_LONGER) pto_text_append(text, size, ", …");
+    }
+  return count;
+}
+
+/* An option that is none, with the nearest one that the verb takes, or short for several. */
 static int refuse_option(enum pto_verb_id verb, const char *word, const struct pto_option_spec *extra,
                          struct pto_error *error) {
-  char given[PTO_CLOSEST_MAX + 1], name[PTO_CLOSEST_MAX + 1], question[PTO_CLOSEST_TEXT];
+  char given[PTO_CLOSEST_MAX + 1], name[PTO_CLOSEST_MAX + 1], question[PTO_CLOSEST_TEXT], longer[200];
   struct pto_closest closest;
   snprintf(given, sizeof given, "%.*s", (int)strcspn(word, "="), word);
   pto_closest_begin(&closest, given);
@@ -338,8 +366,9 @@ static int refuse_option(enum pto_verb_id verb, const char *word, const struct p
     snprintf(name, sizeof name, "--%s", spec->name);
     if (i >= PTO_ARRAY_LENGTH(specs) || (spec->takers >> verb & 1)) pto_closest_consider(&closest, name);
   }
-  return pto_error_set(error, PTO_EINVAL,
-                       "there is no option %s, or it is short for more than one; --help lists them%s", word,
+  if (strncmp(given, "--", 2) == 0 && given[2] && list_longer(verb, given, extra, longer, sizeof longer))
+    return pto_error_set(error, PTO_EINVAL, "%s is short for %s; --help lists them", word, longer);
+  return pto_error_set(error, PTO_EINVAL, "there is no option %s; --help lists them%s", word,
                        pto_closest_question(&closest, question));
 }
 
@@ -380,8 +409,7 @@ static void make_table(const struct pto_option_spec *extra, struct option *table
   PTO_ASSERT(count <= PTO_OPTION_SPECS_MAX);
   for (size_t i = 0; i < count; i++) {
     const struct pto_option_spec *spec = spec_at(extra, i);
-    const struct pto_option_spec *own = i < PTO_ARRAY_LENGTH(specs) ? find_extra(extra, spec->name) : NULL;
-    if (!is_option(spec) || (own && is_option(own))) continue;
+    if (!is_in_table(extra, i)) continue;
     *table++ =
         (struct option){.name = spec->name,
                         .has_arg = spec->argument ? required_argument : no_argument,
@@ -450,15 +478,36 @@ static int take_option(size_t index, int argc, char **argv, const struct pto_opt
   return status ? pto_error_set(error, status, "--%s: %s", spec->name, reason.sentence) : PTO_OK;
 }
 
+/* The chip of a verb where none is given; `named`: what the program's own file names, or NULL.  NULL: only the user
+ * says it. */
+static const char *default_chip(enum pto_verb_id verb, const char *named) {
+  switch (verb) {
+  case PTO_VERB_task: /* that of the run that it was kept of */
+    return NULL;
+  case PTO_VERB_op:
+  case PTO_VERB_predict:
+  case PTO_VERB_what_if:
+    return PTO_HARDWARE_CHIP;
+  default:
+    return named ? named : pto_chip_name_at(0);
+  }
+}
+
 /* A chip whose numbers are set is named with them: "a2a3,dispatch=1" (sim/chips/chip.h). */
-static int set_chip(struct pto_run_options *options, struct pto_error *error) {
+static int set_chip(enum pto_verb_id verb, struct pto_run_options *options, struct pto_error *error) {
   if (options->chip_settings.count == 0) return PTO_OK;
-  if (!options->chip) return pto_error_set(error, PTO_EINVAL, "--chip-set needs --chip");
-  size_t size = strlen(options->chip) + 1;
+  char *named = options->programs.count && !options->chip ? pto_subject_named_chip(options->programs.items[0]) : NULL;
+  const char *chip = options->chip ? options->chip : default_chip(verb, named);
+  if (!chip) {
+    free(named);
+    return pto_error_set(error, PTO_EINVAL, "--chip-set: say which chip's number with --chip, such as --chip a2a3");
+  }
+  size_t size = strlen(chip) + 1;
   for (size_t i = 0; i < options->chip_settings.count; i++) size += 1 + strlen(options->chip_settings.items[i]);
   options->set_chip = calloc(1, size);
+  if (options->set_chip) pto_text_append(options->set_chip, size, "%s", chip);
+  free(named);
   if (!options->set_chip) return pto_error_set(error, PTO_ENOMEM, "no memory for the name of a chip");
-  pto_text_append(options->set_chip, size, "%s", options->chip);
   for (size_t i = 0; i < options->chip_settings.count; i++)
     pto_text_append(options->set_chip, size, ",%s", options->chip_settings.items[i]);
   options->chip = options->set_chip;
@@ -530,20 +579,48 @@ int pto_run_options_parse(enum pto_verb_id verb, int argc, char **argv, const st
     if (status) return status;
   }
   const char *refused = options->help ? NULL : find_refused(options, verb);
-  const bool names_chip = options->programs.count > 0 && pto_subject_is_adopted(options->programs.items[0]);
+  const bool names_chip = options->programs.count > 0 && pto_subject_names_chip(options->programs.items[0]);
   if (!options->chip && !names_chip) note_again(options, "chip", pto_chip_name_at(0));
   if ((AGAIN >> verb & 1) && !options->again) return pto_error_set(error, PTO_ENOMEM, "no memory for the command");
-  if (!refused) return set_chip(options, error);
+  if (!refused) return set_chip(verb, options, error);
   if (why_no_file(refused))
     return pto_error_set(error, PTO_EINVAL, "does not take --%s: %s", refused, why_no_file(refused));
   if (strcmp(refused, "ranks") == 0 && why_no_ranks(verb))
     return pto_error_set(error, PTO_EINVAL, "does not take --ranks: %s", why_no_ranks(verb));
+  if (strcmp(refused, "no-compute") == 0 && verb != PTO_VERB_compare)
+    return pto_error_set(error, PTO_EINVAL,
+                         PREDICT >> verb & 1 ? "it prices kernels by itself: leave --no-compute out"
+                                             : "--no-compute is for run, check, why and adopt");
   if (!pto_run_options_has(PTO_VERB_run, refused))
     return pto_error_set(error, PTO_EINVAL, "does not take --%s", refused);
   if (verb == PTO_VERB_compare)
     return pto_error_set(error, PTO_EINVAL, "--%s is of a side: \"PROGRAM --%s ...\"", refused, refused);
   return pto_error_set(error, PTO_EINVAL, "--%s is for %s`ptosim run`", refused,
                        MANY_RUNS >> verb & 1 ? "one run: " : "");
+}
+
+static bool is_stdout(const char *path) { return path && strcmp(path, "-") == 0; }
+
+/* Of two files of one name the later would be all there is; devices take any number. */
+static int complain_same_file(const char *verb, const struct pto_run_options *options) {
+  const struct {
+    const char *option, *path;
+  } files[] = {{"json", options->json_path},
+               {"sarif", options->sarif_path},
+               {"junit", options->junit_path},
+#define X(name, option, argument, help, record, write) {option, options->exports[PTO_EXPORT_##name]},
+               PTO_EXPORT_LIST(X)
+#undef X
+  };
+  struct stat about;
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(files); i++)
+    for (size_t k = 0; k < i; k++) {
+      if (!files[i].path || !files[k].path || strcmp(files[i].path, files[k].path) != 0) continue;
+      if (is_stdout(files[i].path) || (stat(files[i].path, &about) == 0 && !S_ISREG(about.st_mode))) continue;
+      return pto_complain(PTO_EXIT_USAGE, "%s: --%s and --%s are both to write %s", verb, files[k].option,
+                          files[i].option, files[i].path);
+    }
+  return PTO_EXIT_OK;
 }
 
 bool pto_run_options_begin(const struct pto_verb_form *form, int argc, char **argv, void *own_target,
@@ -556,6 +633,8 @@ bool pto_run_options_begin(const struct pto_verb_form *form, int argc, char **ar
     *code_out = pto_complain(pto_exit_of_setup(error.status), "%s: %s", name, error.sentence);
   else if (options->help)
     form->help(options);
+  else if (complain_same_file(name, options))
+    *code_out = PTO_EXIT_USAGE;
   else if (pto_complain_unwritable(options->sarif_path) || pto_complain_unwritable(options->junit_path))
     *code_out = PTO_EXIT_USAGE;
   else if (form->takes_one_program && programs->count == 0)
@@ -581,12 +660,35 @@ void pto_run_options_fini(struct pto_run_options *options) {
   memset(options, 0, sizeof *options);
 }
 
-static bool is_stdout(const char *path) { return path && strcmp(path, "-") == 0; }
-
 bool pto_run_options_take_stdout(const struct pto_run_options *options) {
   bool takes = is_stdout(options->json_path) || is_stdout(options->sarif_path) || is_stdout(options->junit_path);
   for (int i = 0; i < PTO_EXPORT_COUNT; i++) takes |= is_stdout(options->exports[i]);
   return takes;
+}
+
+/* What stands for an option that is not given, where verbs differ in it; NULL: its help says it, or there is nothing.
+ */
+static const char *default_text(enum pto_verb_id verb, const char *name) {
+  static const struct {
+    const char *name, *text;
+    uint32_t verbs;
+  } texts[] = {
+      {"engine", "virtual", TAKER(check) | TAKER(why)},
+      {"engine", "one of its own", TAKER(explore)},
+      {"engine", "both", TAKER(suite)},
+      {"engine", "the run's", TAKER(task)},
+      {"engine", "threads", UINT32_MAX},
+      {"chip", "the manifest's", ADOPT},
+      {"chip", "the run's", TAKER(task)},
+      {"chip", PTO_HARDWARE_CHIP, TAKER(calibrate)},
+      {"chip", "tiny", UINT32_MAX},
+      {"deps", "pto", ADOPT},
+      {"deps", "both", TAKER(why)},
+      {"deps", "exact", UINT32_MAX},
+  };
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(texts); i++)
+    if (strcmp(texts[i].name, name) == 0 && (texts[i].verbs >> verb & 1)) return texts[i].text;
+  return NULL;
 }
 
 void pto_run_options_help(enum pto_verb_id verb, const struct pto_option_spec *extra) {
@@ -596,6 +698,7 @@ void pto_run_options_help(enum pto_verb_id verb, const struct pto_option_spec *e
     if (i < PTO_ARRAY_LENGTH(specs) && (!(spec->takers >> verb & 1) || find_extra(extra, spec->name))) continue;
     snprintf(left, sizeof left, "--%s%s%s", spec->name, spec->argument ? " " : "",
              spec->argument ? spec->argument : "");
-    printf("  %-24s %s\n", left, spec->help);
+    const char *otherwise = i < PTO_ARRAY_LENGTH(specs) ? default_text(verb, spec->name) : NULL;
+    printf("  %-24s %s%s%s\n", left, spec->help, otherwise ? "; default: " : "", otherwise ? otherwise : "");
   }
 }

@@ -26,6 +26,7 @@
 #include <runtime/base/error.h>
 
 #define PTO_OPTION_SPECS_MAX 96
+#define PTO_HARDWARE_CHIP "a2a3" /* the chip of verbs that tell of hardware, where none is named */
 
 /* A list of strings that grows. */
 struct pto_string_list {

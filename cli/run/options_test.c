@@ -118,12 +118,23 @@ static void test_a_bad_value_is_refused_with_option_and_value(void **state) {
       {"--timeout", "1e12"},      {"--seed", ""},
       {"--workers", " 3"},        {"--window", "8,"},
       {"--window", "8,9"},        {"--heap", "1K,1K,1K,1K,1K"},
-      {"--heap", "1K,1"},
+      {"--heap", "1K,1"},         {"--workers", "3074"},
+      {"--window", "2"},          {"--window", "33554432"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     if (parse("p", rows[i][0], rows[i][1], NULL) != PTO_EINVAL) fail_msg("%s %s is taken", rows[i][0], rows[i][1]);
     assert_non_null(strstr(error.sentence, rows[i][0]));
     assert_non_null(strstr(error.sentence, rows[i][1]));
+  }
+}
+
+static void test_limits_are_told_as_they_are(void **state) {
+  assert_int_equal(parse("p", "--workers", "0", NULL), PTO_EINVAL);
+  assert_string_equal(error.sentence, "--workers: \"0\" is no number from 1 to 3073");
+  assert_int_equal(parse("p", "--workers", "3073", NULL), PTO_OK);
+  for (int i = 0; i < 2; i++) {
+    assert_int_equal(parse("p", "--window", i ? "5" : "1", NULL), PTO_EINVAL);
+    assert_non_null(strstr(error.sentence, " is no power of two from 4 to 16777216"));
   }
 }
 
@@ -237,6 +248,7 @@ int main(void) {
       TEST(test_a_timeout_that_is_not_zero_is_never_never),
       TEST(test_a_verb_adds_options_of_its_own),
       TEST(test_a_report_on_standard_output_takes_it),
+      TEST(test_limits_are_told_as_they_are),
       TEST(test_a_bad_value_changes_nothing),
       TEST(test_a_verb_refuses_what_it_does_not_take),
       TEST(test_an_option_of_a_verb_takes_the_place_of_a_common_one),

@@ -42,8 +42,9 @@ static bool is_manifest(const char *path) { return pto_text_ends_with(path, ".js
 
 /* What only a manifest takes; with --no-compute, how many clusters there are is the user's to say. */
 static const char *find_refused(const struct pto_adopt_options *options) {
-  static const char *const refused[] = {"engine", "chip",   "workers", "deps", "policy",  "output", "rtol",
-                                        "atol",   "rounds", "window",  "heap", "timeout", "poison", "clusters"};
+  static const char *const refused[] = {"engine", "chip",   "chip-set", "workers", "deps",
+                                        "policy", "output", "rtol",     "atol",    "rounds",
+                                        "window", "heap",   "timeout",  "poison",  "clusters"};
   for (size_t i = 0; i < sizeof refused / sizeof *refused - options->run.no_compute; i++)
     if (pto_run_options_given(&options->run, own_options, refused[i])) return refused[i];
   return NULL;
@@ -94,6 +95,10 @@ static int run(const struct pto_adopt_options *options) {
     return PTO_EXIT_USAGE;
   if (!pto_adopt_cases_init(&cases)) return pto_complain(PTO_EXIT_FAILED, "adopt: out of memory");
   int code = adopt(options, &cases, has_text);
+  if (code == PTO_EXIT_OK && json_array_size(cases.array) == 0 && !pto_interrupted())
+    code = pto_complain(
+        PTO_EXIT_USAGE, "adopt: %s has no scene test (test_*.py with @scene_test(level=2)) and no kernel_config.py%s%s",
+        options->run.programs.items[0], options->platform ? " for " : "", options->platform ? options->platform : "");
   if (code == PTO_EXIT_OK) code = report(options, &cases, has_text);
   pto_adopt_cases_fini(&cases);
   return code;

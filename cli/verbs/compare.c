@@ -174,12 +174,14 @@ static int take_result(struct side *side, const struct pto_child_result *child, 
   json_t *result = pto_one_result(json_loads(child->json, 0, NULL));
   const char *error_text = json_string_value(json_object_get(result, "error"));
   const char *said = error_text ? error_text : child->text;
+  const size_t length = strlen(side->text);
+  const bool is_named = strncmp(said, side->text, length) == 0 && said[length] == ':';
   int status = PTO_OK;
   if (child->exit_code == PTO_EXIT_INTERRUPTED)
     status = pto_error_set(error, PTO_EINTERRUPTED, "interrupted");
   else if (child->exit_code != PTO_EXIT_OK && child->exit_code != PTO_EXIT_FINDINGS)
-    status = pto_error_set(error, child->exit_code == PTO_EXIT_USAGE ? PTO_EINVAL : PTO_EKERNEL, "%s: %.*s", side->text,
-                           (int)strcspn(said, "\n"), said);
+    status = pto_error_set(error, child->exit_code == PTO_EXIT_USAGE ? PTO_EINVAL : PTO_EKERNEL, "%s%s%.*s",
+                           is_named ? "" : side->text, is_named ? "" : ": ", (int)strcspn(said, "\n"), said);
   else if (!result)
     status = pto_error_set(error, PTO_EINVAL, "%s left no result", side->text);
   else

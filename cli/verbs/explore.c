@@ -16,6 +16,7 @@
 #include <check/ranks/ranks.h>
 #include <check/session/explored.h>
 #include <cli/check/check.h>
+#include <formats/units.h>
 #include <cli/run/judgement.h>
 #include <cli/main/fault_report.h>
 #include <report/findings/coverage.h>
@@ -177,17 +178,18 @@ static struct pto_coverage coverage_of(const struct explore_command *c) {
 static void print_counts(const struct explore_command *c) {
   const struct pto_coverage coverage = coverage_of(c);
   const struct pto_explore_counts *n = &c->explored.explore.counts;
-  printf("%s, rules %s: %" PRIu64 " tasks, %" PRIu64 " calls; ", c->explored.session.result.program,
-         c->explored.session.result.deps, n->tasks, n->calls);
+  printf("%s, rules %s: %" PRIu64 " task%s, %" PRIu64 " call%s; ", c->explored.session.result.program,
+         c->explored.session.result.deps, n->tasks, pto_plural(n->tasks), n->calls, pto_plural(n->calls));
   if (c->is_threads)
-    printf("%" PRIu64 " runs on threads with delays, ", n->thread_runs);
+    printf("%" PRIu64 " run%s on threads with delays, ", n->thread_runs, pto_plural(n->thread_runs));
   else if (c->all)
     printf("%" PRIu64 " of %s%" PRIu64 " orders%s (%" PRIu64 " runs repeated one), ", n->orders,
            n->is_complete ? "" : "at least ", n->is_complete ? n->orders : n->at_least, n->is_complete ? ", all" : "",
            n->redundant_orders);
   else
-    printf("%" PRIu64 " schedule%s, %" PRIu64 " distinct orders, %" PRIu64 " decisions, ", n->schedules,
-           n->schedules == 1 ? "" : "s", n->distinct_orders, n->decisions);
+    printf("%" PRIu64 " schedule%s, %" PRIu64 " distinct order%s, %" PRIu64 " decision%s, ", n->schedules,
+           pto_plural(n->schedules), n->distinct_orders, pto_plural(n->distinct_orders), n->decisions,
+           pto_plural(n->decisions));
   printf("%" PRIu64 " differ\n", n->differing);
   if (!n->outputs) puts("  the program declares no output, so nothing was compared but how a run ends");
   pto_coverage_print(&coverage, stdout);

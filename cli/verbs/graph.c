@@ -84,7 +84,7 @@ static const struct pto_option_spec extra[] = {
      FLAG(explain)},
     {"dot", "FILE", "writes a picture of the graph, for Graphviz", TEXT(dot_path)},
     /* Common options that mean something else here. */
-    {"deps", "RULES", &(PTO_DEPS_NAMES ": by which it is lowered and, with --check, judged; default: the first")[2],
+    {"deps", "RULES", &(PTO_DEPS_NAMES ": of --check, the rules by which it is judged; default: exact")[2],
      .set = NULL},
     {"engine", "ENGINE", "reference (the host in doubles), or on a simulated chip" PTO_ENGINE_MEANINGS, .set = NULL},
     {"rtol", "X", "of --compare (default: by dtype)", .set = NULL},
@@ -220,7 +220,8 @@ static const char *find_conflict(const struct pto_graph_command *command) {
   if (command->output_dir && !command->run && !command->first_divergence)
     return "--output-dir is for --run or --first-divergence";
   if ((o->has_rtol || o->has_atol) && !command->compare) return "--rtol and --atol are for --compare";
-  if ((o->engine || o->chip || o->workers) && !runs && !command->explain) return "--engine is for --run or --compare";
+  if ((o->engine || o->chip || o->workers) && !runs && !command->explain)
+    return "--engine, --chip, --chip-set and --workers are for --run, --compare or --explain";
   if (command->is_unfused && !runs && !command->explain) return "--no-fusion is for --run, --compare or --explain";
   if (o->has_deps && !command->check) return "--deps is for --check";
   if (command->check && o->engine && strcmp(o->engine, "reference") == 0)

@@ -15,6 +15,7 @@
 
 #include <check/session/outside_operations.h>
 #include <cli/op/op.h>
+#include <formats/units.h>
 #include <cli/run/request.h>
 #include <report/file/output_file.h>
 #include <report/run/chip_keys.h>
@@ -54,8 +55,8 @@ static void print_details(const struct pto_program *program) {
   for (const struct pto_case *c = program->cases; c && c->name; c++) {
     snprintf(text, sizeof text, "--case %s", c->name);
     printf("    %-34s %s", text, c->settings ? c->settings : "");
-    if (c->tasks) printf(" → %" PRIu64 " tasks", c->tasks);
-    if (c->edges) printf(", %" PRIu64 " edges", c->edges);
+    if (c->tasks) printf(" → %" PRIu64 " task%s", c->tasks, pto_plural(c->tasks));
+    if (c->edges) printf(", %" PRIu64 " edge%s", c->edges, pto_plural(c->edges));
     if (c->summary) printf(": %s", c->summary);
     puts(c->is_long ? " (long)" : "");
   }

@@ -258,7 +258,7 @@ static int op(struct pto_op_options *options) {
   if (words->count == 0) return pto_complain(PTO_EXIT_USAGE, "op: which of test, perf, support?");
   options->action = words->items[0];
   options->name = words->count > 1 ? words->items[1] : NULL;
-  if (!options->common.chip) options->common.chip = "a2a3";
+  if (!options->common.chip) options->common.chip = PTO_HARDWARE_CHIP;
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(actions); i++) {
     if (strcmp(options->action, actions[i].name) != 0) continue;
     const uint32_t operation = pto_op_operation_of(options);

@@ -16,7 +16,6 @@
 #include <cli/run/options.h>
 #include <cli/run/request.h>
 
-#define DEFAULT_CHIP "a2a3"
 #define MOST_AT_ONCE 64u
 
 struct predict {
@@ -34,7 +33,9 @@ static const struct pto_option_spec own_options[] = {
     {"jitter", "PERCENT", "that kernels vary by, as a standard deviation (default 5%)", .set = set_jitter,
      .field = offsetof(struct predict, jitter_ppm)},
     {"jobs", "N", "runs at a time (default: the CPUs)", PTO_OPTION_NUMBER(struct predict, at_once, 1, MOST_AT_ONCE)},
-    {"chip", "CHIP", "a chip's name or file (default " DEFAULT_CHIP ")", .set = NULL},
+    {"chip", "CHIP", "a chip's name or file (default " PTO_HARDWARE_CHIP ")", .set = NULL},
+    {"values", "FILE.json", "elements that the orchestration or a predicate reads", .set = NULL},
+    {"assume-zero", NULL, "such elements are 0 where no file gives them", .set = NULL},
     {0}};
 
 static void help(const struct pto_run_options *options) {
@@ -75,7 +76,7 @@ static int predict(const struct predict *p) {
   struct pto_session_options asked = pto_run_options_session(options, &config);
   struct pto_prediction prediction;
   struct pto_error error = {.status = PTO_OK};
-  if (!config.chip) config.chip = DEFAULT_CHIP;
+  if (!config.chip) config.chip = PTO_HARDWARE_CHIP;
   asked.text = NULL;
   const struct pto_prediction_asked question = {.options = &asked,
                                                 .ranks = options->ranks ? options->ranks : pto_ranks_wanted(&asked),

@@ -30,6 +30,7 @@
 #include <cli/run/options.h>
 #include <cli/run/request.h>
 #include <cli/run/shared.h>
+#include <formats/units.h>
 #include <report/file/colour.h>
 #include <report/file/junit.h>
 #include <report/file/output_file.h>
@@ -74,6 +75,7 @@ struct regress {
   pthread_mutex_t mutex;  /* of what follows */
   size_t next;
   struct pto_error error; /* of the first case that could not be started */
+  bool is_no_command;     /* the error: that it is none */
 };
 
 /* ---- one case ---- */
@@ -114,6 +116,21 @@ static bool is_right(const struct pto_regress_case *c, const struct pto_child_re
   else
     return true;
   return false;
+}
+
+/* A line that is no command: what a run leaves is there from where its words are read. */
+static bool is_refused(const struct pto_child_result *child) {
+  json_t *object = json_loads(child->json, 0, NULL);
+  json_decref(object);
+  return !object && child->exit_code == PTO_EXIT_USAGE;
+}
+
+static int say_refused(const struct regress *r, const struct pto_regress_case *c, const char *said,
+                       struct pto_error *error) {
+  static const char begin[] = "ptosim: ";
+  if (strncmp(said, begin, strlen(begin)) == 0) said += strlen(begin);
+  return pto_error_set(error, PTO_EINVAL, "%s:%" PRIu32 ": %.*s", r->list_path, c->line, (int)strcspn(said, "\n"),
+                       said);
 }
 
 static void judge(const struct regress *r, const struct pto_regress_case *c, const struct pto_child_result *child,
@@ -204,6 +221,8 @@ static void run_case(struct regress *r, size_t index) {
   int status = make_run(r, index, FIRST, &runs[FIRST], &error);
   result->seconds = pto_clock_seconds() - begin;
   (void)pto_share_result(&r->options.share, index, &result->seconds);
+  const bool is_no_command = !status && is_refused(&runs[FIRST]);
+  if (is_no_command) status = say_refused(r, &r->list.cases[index], runs[FIRST].text, &error);
   if (!status && !(pto_interrupted() && runs[FIRST].exit_code == PTO_EXIT_INTERRUPTED)) {
     judge(r, &r->list.cases[index], &runs[FIRST], result);
     status = find_parts(r, index, &runs[FOR_PARTS], &error);
@@ -211,6 +230,7 @@ static void run_case(struct regress *r, size_t index) {
   }
   if (status) {
     pthread_mutex_lock(&r->mutex);
+    if (!r->error.status) r->is_no_command = is_no_command;
     if (!r->error.status) r->error = error;
     pthread_mutex_unlock(&r->mutex);
   }
@@ -324,7 +344,8 @@ static int run_all(struct regress *r) {
   for (uint32_t i = 1; i < started; i++) pthread_join(threads[i], NULL);
   pthread_mutex_destroy(&r->mutex);
   time_cases(r);
-  return r->error.status ? pto_complain(PTO_EXIT_FAILED, "regress: %s", r->error.sentence) : PTO_EXIT_OK;
+  if (!r->error.status) return PTO_EXIT_OK;
+  return pto_complain(r->is_no_command ? PTO_EXIT_USAGE : PTO_EXIT_FAILED, "regress: %s", r->error.sentence);
 }
 
 /* ---- rows ---- */
@@ -384,18 +405,16 @@ static size_t count_of(const struct regress *r, enum verdict verdict) {
   return count;
 }
 
-static const char *plural(size_t count) { return count == 1 ? "" : "s"; }
-
 static void print(const struct regress *r) {
   for (size_t i = 0; i < r->list.count; i++)
     if (r->results[i].verdict != SAME && r->results[i].verdict != NOT_RUN &&
         !(r->is_update && r->results[i].verdict == NEW))
       print_row(stdout, r->program, &r->list.cases[i], &r->results[i]);
   if (r->has_baseline)
-    printf("%zu case%s: %zu as in %s, %zu changed, %zu new, %zu failed\n", r->list.count, plural(r->list.count),
+    printf("%zu case%s: %zu as in %s, %zu changed, %zu new, %zu failed\n", r->list.count, pto_plural(r->list.count),
            count_of(r, SAME), r->baseline_path, count_of(r, CHANGED), count_of(r, NEW), count_of(r, FAILED));
   else
-    printf("%zu case%s: %zu right, %zu failed; there is no baseline %s%s\n", r->list.count, plural(r->list.count),
+    printf("%zu case%s: %zu right, %zu failed; there is no baseline %s%s\n", r->list.count, pto_plural(r->list.count),
            count_of(r, SAME), count_of(r, FAILED), r->baseline_path, r->is_update ? " yet" : " (--update makes one)");
 }
 
@@ -413,7 +432,7 @@ static int update(struct regress *r) {
   if (status) return pto_complain(PTO_EXIT_FAILED, "regress: no memory for the baseline");
   if (pto_baseline_write(r->baseline, r->baseline_path, sentence, sizeof sentence))
     return pto_complain(PTO_EXIT_FAILED, "regress: %s", sentence);
-  if (!r->is_quiet) printf("%s: %zu case%s written, %zu dropped\n", r->baseline_path, put, plural(put), dropped);
+  if (!r->is_quiet) printf("%s: %zu case%s written, %zu dropped\n", r->baseline_path, put, pto_plural(put), dropped);
   return PTO_EXIT_OK;
 }
 

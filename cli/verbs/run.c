@@ -59,8 +59,8 @@ static const struct pto_option_spec own_options[] = {
 
 static void help(const struct pto_run_options *options) {
   printf("ptosim run PROGRAM [OPTION...]\n\n"
-         "PROGRAM is a name of `ptosim list programs`, a path that ends in .so, or a graph: a path that ends in .json\n"
-         "or .webnn, or --model NAME.\n\n");
+         "PROGRAM is a name of `ptosim list programs`, a path that ends in .so, a graph (.json, .webnn, .onnx, or\n"
+         "--model NAME), a capture or a manifest (.json).\n\n");
   pto_run_options_help(PTO_VERB_run, own_options);
   if (options->programs.count)
     printf("\n`ptosim list programs %s` shows its own options and cases.\n", options->programs.items[0]);
@@ -187,6 +187,9 @@ static int finish(const struct run *run) {
   struct pto_error error;
   FILE *to = stream_of(&run->session);
   bool has_text = !options->quiet && !pto_run_options_take_stdout(options);
+  /* On a terminal both are one text. */
+  if (to == stderr && has_text && pto_program_run_has_open_line(run->session.run) && isatty(STDOUT_FILENO))
+    fputc('\n', stderr);
   if (result->has_time && has_text) pto_session_print_result(&run->session, to);
   if (result->verified == PTO_VERDICT_FALSE && has_text) print_next(options, to);
   fflush(to);

@@ -138,6 +138,8 @@ static int take_run(struct validate *v, struct pto_validated *item, char *text, 
   status = pto_run_options_parse(PTO_VERB_run, count, words, NULL, NULL, &options, &reason);
   if (status == PTO_OK && options.programs.count != 1)
     status = pto_error_set(&reason, PTO_EINVAL, "one program was expected, not %zu", options.programs.count);
+  if (status == PTO_OK && options.chip_settings.count && !pto_run_options_given(&options, NULL, "chip"))
+    status = pto_error_set(&reason, PTO_EINVAL, "--chip-set goes with --chip, here too");
   if (status) {
     pto_error_set(error, PTO_EINVAL, "%s:%u: run: %.800s", v->options.programs.items[0], item->row->line,
                   reason.sentence);
@@ -145,8 +147,8 @@ static int take_run(struct validate *v, struct pto_validated *item, char *text, 
     pto_row_place_find(item->row, v->options.programs.items[0], options.chip, &item->place);
     item->prediction = find_same(v, item);
     if (pto_chip_load(item->place.chip, &chip, &reason))
-      status = pto_error_set(error, PTO_EINVAL, "%s:%u: a chip was expected: %.800s", v->options.programs.items[0],
-                             item->row->line, reason.sentence);
+      status = pto_error_set(error, PTO_EINVAL, "%s:%u: %.800s", v->options.programs.items[0], item->row->line,
+                             reason.sentence);
     else
       status = pto_parameters_add(&v->parameters, item->place.chip, &chip, error);
     if (status == PTO_OK) status = pto_validated_kernels_add(&v->kernels, &chip, error);

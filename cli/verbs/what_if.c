@@ -18,7 +18,6 @@
 #include <cli/run/shared.h>
 #include <report/file/output_file.h>
 
-#define DEFAULT_CHIP "a2a3"
 #define MOST_AT_ONCE 64u
 
 struct what_if {
@@ -28,7 +27,10 @@ struct what_if {
 
 static const struct pto_option_spec own_options[] = {
     {"jobs", "N", "runs at a time (default: the CPUs)", PTO_OPTION_NUMBER(struct what_if, at_once, 1, MOST_AT_ONCE)},
-    {"chip", "CHIP", "a chip's name or file (default " DEFAULT_CHIP ")", .set = NULL},
+    {"chip", "CHIP", "a chip's name or file (default " PTO_HARDWARE_CHIP ")", .set = NULL},
+    {"values", "FILE.json", "elements that the orchestration or a predicate reads", .set = NULL},
+    {"assume-zero", NULL, "such elements are 0 where no file gives them", .set = NULL},
+    {"report", "FILE.html", "the tables and curves as a page", .set = NULL},
     {0}};
 
 static void help(const struct pto_run_options *options) {
@@ -70,7 +72,7 @@ static int what_if(struct what_if *v) {
   struct pto_session_options session = pto_run_options_session(options, &config);
   struct pto_what_if asked;
   struct pto_error error = {.status = PTO_OK};
-  if (!config.chip) config.chip = DEFAULT_CHIP;
+  if (!config.chip) config.chip = PTO_HARDWARE_CHIP;
   session.text = NULL;
   const uint32_t ranks = options->ranks ? options->ranks : pto_ranks_wanted(&session);
   pto_progress_line_begin(options->programs.items[0], !options->quiet);

@@ -18,6 +18,7 @@
 #include <graph/build/operand_graph.h>
 #include <runtime/base/error.h>
 
+#define PTO_GRAPH_FORMAT "webnn-graph-json"
 /* A file larger than this is refused: a number of "bytes" takes about 40 of memory while it is read. */
 #define PTO_GRAPH_FILE_MAX_BYTES (UINT64_C(256) << 20)
 #define PTO_GRAPH_FILE_MAX_NODES 1000000u

@@ -103,8 +103,8 @@ static void add_names(struct pto_graph_loader *loader) {
 static void read_document(struct pto_graph_loader *loader) {
   struct pto_json_reader *reader = &loader->reader;
   const char *format = pto_json_read_string(reader, loader->document, "format");
-  if (strcmp(format, "webnn-graph-json") != 0)
-    pto_json_read_refuse(reader, "\"format\" is \"%.40s\", webnn-graph-json is read", format);
+  if (strcmp(format, PTO_GRAPH_FORMAT) != 0)
+    pto_json_read_refuse(reader, "\"format\" is \"%.40s\", " PTO_GRAPH_FORMAT " is read", format);
   const uint64_t version = pto_json_read_u64(reader, loader->document, "version", INT64_MAX);
   if (version != 1 && version != 2)
     pto_json_read_refuse(reader, "\"version\" is %" PRIu64 ", 1 and 2 are read", version);

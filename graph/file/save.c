@@ -207,7 +207,7 @@ static int put_json(struct pto_graph_saver *s) {
   struct pto_json_writer *w = &s->w;
   int status = PTO_OK;
   pto_json_object_begin(w);
-  pto_json_put_string(w, "format", "webnn-graph-json");
+  pto_json_put_string(w, "format", PTO_GRAPH_FORMAT);
   pto_json_put_u64(w, "version", PTO_GRAPH_FILE_VERSION);
   put_weights_names(s);
   pto_json_newline(w);

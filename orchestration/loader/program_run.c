@@ -201,6 +201,7 @@ const struct pto_figure *pto_program_run_figure(const struct pto_program_run *ru
 }
 
 bool pto_program_run_has_printed(const struct pto_program_run *run) { return run->has_printed; }
+bool pto_program_run_has_open_line(const struct pto_program_run *run) { return run->has_open_line; }
 
 /* ---- rounds ---- */
 
@@ -345,9 +346,14 @@ void pto_program_tolerance(struct pto_program_run *run, double rtol, double atol
 
 void pto_program_print(struct pto_program_run *run, const char *format, ...) {
   va_list arguments;
+  char *text;
   run->has_printed = true;
   va_start(arguments, format);
-  vfprintf(run->text, format, arguments);
+  const int length = vasprintf(&text, format, arguments);
   va_end(arguments);
+  if (length < 0) return;
+  if (length > 0) run->has_open_line = text[length - 1] != '\n';
+  fwrite(text, 1, (size_t)length, run->text);
+  free(text);
   fflush(run->text);
 }

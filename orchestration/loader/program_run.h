@@ -72,6 +72,8 @@ struct pto_figure {
 const struct pto_figure *pto_program_run_figure(const struct pto_program_run *run, uint32_t index);
 /* Whether the program has printed text of its own. */
 bool pto_program_run_has_printed(const struct pto_program_run *run);
+/* Whether the last of it had no line end. */
+bool pto_program_run_has_open_line(const struct pto_program_run *run);
 
 /* For several rounds: remember (after prepare and the replacement of inputs) keeps a copy of every array that is no
  * input and of the program's own memory; rewind puts them back before a further round. */

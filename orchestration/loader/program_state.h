@@ -65,7 +65,7 @@ struct pto_program_run {
   struct pto_figure figures[PTO_FIGURES];
   uint32_t figure_count;
   FILE *text;
-  bool has_printed;
+  bool has_printed, has_open_line;
   void *state;
   uint64_t state_bytes;
 };

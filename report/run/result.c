@@ -82,6 +82,7 @@ void pto_run_result_put(const struct pto_run_result *result, struct pto_json_wri
     pto_json_put_u64(w, "assumed_prices", result->priced.assumed_prices);
     pto_json_put_u64(w, "given_values", result->priced.given_values);
     pto_json_put_u64(w, "assumed_values", result->priced.assumed_values);
+    pto_json_put_u64(w, "unread_values", result->priced.unread_values);
     pto_json_object_end(w);
   }
   put_digest(w, "output_digest", result->has_output_digest, result->output_digest);
@@ -119,13 +120,16 @@ int pto_run_result_write_json(const struct pto_run_result *result, const char *p
 
 static void print_verdict(const struct pto_run_result *result, FILE *to) {
   const struct pto_priced *priced = &result->priced;
-  if (result->is_priced_alone)
+  if (result->is_priced_alone) {
     fprintf(to,
             "  result   not verified: kernels were not run; of %" PRIu64 " calls %" PRIu64
             " cost what their bytes cost (assumed)\n           read %" PRIu64 " given and %" PRIu64
             " assumed elements\n",
             priced->calls, priced->assumed_prices, priced->given_values, priced->assumed_values);
-  else if (result->verified == PTO_VERDICT_NONE)
+    if (priced->unread_values)
+      fprintf(to, "           --values gave %" PRIu64 " element%s that nothing read\n", priced->unread_values,
+              priced->unread_values == 1 ? "" : "s");
+  } else if (result->verified == PTO_VERDICT_NONE)
     fprintf(to, "  result   not verified: there is no golden\n");
   else {
     const bool is_right = result->verified == PTO_VERDICT_TRUE;
@@ -173,11 +177,12 @@ void pto_run_result_print(const struct pto_run_result *result, FILE *to) {
     fprintf(to, "  moved    %" PRIu64 " bytes to the device, %" PRIu64 " back, %" PRIu64 " on it\n", result->h2d_bytes,
             result->d2h_bytes, result->d2d_bytes);
   if (result->lowering_cache_hits | result->lowering_cache_misses)
-    fprintf(to, "  lowered  %" PRIu64 " dispatches; %" PRIu64 " submitted what was kept\n",
-            result->lowering_cache_misses, result->lowering_cache_hits);
+    fprintf(to, "  lowered  %" PRIu64 " dispatch%s made %s tasks anew, %" PRIu64 " reused kept ones\n",
+            result->lowering_cache_misses, result->lowering_cache_misses == 1 ? "" : "es",
+            result->lowering_cache_misses == 1 ? "its" : "their", result->lowering_cache_hits);
   if (result->has_run)
-    fprintf(to, "  memory   %" PRIu64 " slots of a window, %s of a heap\n", stats->window_high_water,
-            pto_format_bytes(stats->heap_high_water_bytes, text, sizeof text));
+    fprintf(to, "  memory   %" PRIu64 " slot%s of a window, %s of a heap\n", stats->window_high_water,
+            pto_plural(stats->window_high_water), pto_format_bytes(stats->heap_high_water_bytes, text, sizeof text));
   for (uint32_t i = 0; i < result->figure_count; i++)
     fprintf(to, "  %-8s %s %.6g\n", i ? "" : "figures", result->figures[i].name, result->figures[i].value);
   if (result->refused)

@@ -34,9 +34,9 @@ struct pto_result_part {
 };
 
 /* What a run without kernels rests on: calls that were priced, and those of them that cost what their bytes cost, since
- * the kernel states nothing; elements that were read, of a file or taken for 0. */
+ * the kernel states nothing; elements that were read, of a file or taken for 0, and those of the file that were not. */
 struct pto_priced {
-  uint64_t calls, assumed_prices, given_values, assumed_values;
+  uint64_t calls, assumed_prices, given_values, assumed_values, unread_values;
 };
 
 struct pto_run_result {

@@ -27,10 +27,6 @@
 #include <sim/engine/engine.h>
 #include <sim/virtual/jitter.h>
 
-#define MOST_WORKERS                                                                                                   \
-  (3u * PTO_CHIP_MAX_CLUSTERS + 1u) /* a thread a core of the largest chip, and the control thread                     \
-                                     */
-
 static const struct engine {
   const char *name;
   pto_engine_create *create;
@@ -76,8 +72,8 @@ static int complete(const struct pto_config *given, struct pto_config *config, s
                          PTO_JITTER_MOST_PPM);
   if (config->placement && strcmp(config->placement, "none") != 0 && pto_engine_is_virtual(config->engine))
     return pto_error_set(error, PTO_EINVAL, "placement is for engine threads: virtual time binds nothing");
-  if (config->workers > MOST_WORKERS)
-    return pto_error_set(error, PTO_EINVAL, "%" PRIu32 " workers: at most %u", config->workers, MOST_WORKERS);
+  if (config->workers > PTO_MAX_WORKERS)
+    return pto_error_set(error, PTO_EINVAL, "%" PRIu32 " workers: at most %u", config->workers, PTO_MAX_WORKERS);
   if (config->rank && !pto_engine_is_virtual(config->engine))
     return pto_error_set(error, PTO_EINVAL, "several ranks are for engine virtual: on %s they have no common time",
                          config->engine);

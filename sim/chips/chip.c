@@ -390,7 +390,8 @@ static int load_with_settings(const char *text, size_t name_length, struct pto_c
   if (status == PTO_OK) status = pto_chip_sheet_load(used, name, chip, error);
   if (status == PTO_OK) {
     const size_t length = strlen(chip->name);
-    snprintf(chip->name + length, sizeof chip->name - length, "%s", text + name_length);
+    const int rest = snprintf(chip->name + length, sizeof chip->name - length, "%s", text + name_length);
+    if (rest >= (int)(sizeof chip->name - length)) strcpy(chip->name + sizeof chip->name - sizeof "…", "…");
   }
   free(own);
   free(name);

@@ -51,7 +51,7 @@ struct pto_chip_fabric {
 };
 
 struct pto_chip {
-  char name[64];
+  char name[64];          /* with "…" at its end where keys were set for which there was no room */
   char era[64];           /* which hardware and runtime it describes; "": does not say */
   char kernel_times[320]; /* a shipped table of kernel times, or the path of one; "": none */
   char half_kernel[64];   /* of what-if: "a+b", calls of these kernels take half of their time; "": none */

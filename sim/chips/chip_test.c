@@ -429,6 +429,20 @@ static void test_lines_of_blanks_say_nothing(void **state) {
   assert_memory_equal(&shipped, &loaded, sizeof shipped);
 }
 
+static void test_a_name_that_is_cut_says_so(void **state) {
+  struct pto_chip chip;
+  struct pto_error error;
+  assert_int_equal(pto_chip_load("tiny,submit=1,scope=2", &chip, &error), PTO_OK);
+  assert_string_equal(chip.name, "tiny,submit=1,scope=2");
+  /* 63 bytes fit. */
+  assert_int_equal(pto_chip_load("tiny,submit=1,submit=1,submit=1,submit=1,submit=1,submit=100000", &chip, &error),
+                   PTO_OK);
+  assert_string_equal(chip.name, "tiny,submit=1,submit=1,submit=1,submit=1,submit=1,submit=100000");
+  assert_int_equal(pto_chip_load("tiny,submit=1,submit=1,submit=1,submit=1,submit=1,submit=1000000", &chip, &error),
+                   PTO_OK);
+  assert_string_equal(chip.name, "tiny,submit=1,submit=1,submit=1,submit=1,submit=1,submit=100…");
+}
+
 static void test_what_is_no_chip_and_no_file_is_a_system_error_that_lists_the_chips(void **state) {
   struct pto_chip chip;
   struct pto_error error;
@@ -507,6 +521,7 @@ int main(void) {
       cmocka_unit_test(test_a_line_that_is_too_long_is_refused),
       cmocka_unit_test(test_windows_line_ends_and_a_missing_last_one_are_fine),
       cmocka_unit_test(test_lines_of_blanks_say_nothing),
+      cmocka_unit_test(test_a_name_that_is_cut_says_so),
       cmocka_unit_test(test_what_is_no_chip_and_no_file_is_a_system_error_that_lists_the_chips),
       cmocka_unit_test(test_damaged_files_are_refused_or_mean_what_they_say),
       cmocka_unit_test(test_a_cache_of_lines_has_a_size_and_a_table_a_path_that_fits),

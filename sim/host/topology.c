@@ -210,7 +210,9 @@ static int take_cpu(struct pto_topology *topology, unsigned long cpu, uint32_t *
     move_cpu(topology, i, (*count)++);
     return PTO_OK;
   }
-  return pto_error_set(error, PTO_EINVAL, "placement: CPU %lu is there twice, or none that this process may use", cpu);
+  for (uint32_t i = 0; i < *count; i++)
+    if (topology->cpus[i] == cpu) return pto_error_set(error, PTO_EINVAL, "placement: CPU %lu is there twice", cpu);
+  return pto_error_set(error, PTO_EINVAL, "placement: CPU %lu is none that this process may use", cpu);
 }
 
 /* "0,2-3": thread by thread. */

@@ -123,7 +123,7 @@ static void test_two_runs_spread_to_other_cpus(void **state) {
 static void test_lists_are_taken_in_their_order_and_wrong_ones_refused(void **state) {
   static const char *const wrong[] = {"x", "", "0,", ",0", "1-0", "-1", "0-", "0-a", "9999", "0,0", "spreads"};
   struct pto_error error;
-  char list[64];
+  char list[64], said[64];
   pto_topology_init(&topology);
   const uint16_t last = topology.cpus[topology.cpu_count - 1], first = topology.cpus[0];
   const uint32_t cpus = topology.cpu_count;
@@ -140,6 +140,16 @@ static void test_lists_are_taken_in_their_order_and_wrong_ones_refused(void **st
   assert_int_equal(pto_topology_place(&topology, list, 2, &error), PTO_EINVAL);
   assert_non_null(strstr(error.sentence, "placement: 1 CPU in '"));
   pto_topology_fini(&topology);
+  snprintf(list, sizeof list, "%u,%u", first, first);
+  pto_topology_init(&topology);
+  assert_int_equal(pto_topology_place(&topology, list, 2, &error), PTO_EINVAL);
+  pto_topology_fini(&topology);
+  snprintf(said, sizeof said, "placement: CPU %u is there twice", first);
+  assert_string_equal(error.sentence, said);
+  pto_topology_init(&topology);
+  assert_int_equal(pto_topology_place(&topology, "9999", 1, &error), PTO_EINVAL);
+  pto_topology_fini(&topology);
+  assert_string_equal(error.sentence, "placement: CPU 9999 is none that this process may use");
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     pto_topology_init(&topology);
     if (pto_topology_place(&topology, wrong[i], 1, &error) != PTO_EINVAL) fail_msg("'%s' is taken", wrong[i]);

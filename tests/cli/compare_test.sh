@@ -81,7 +81,7 @@ is_silent_of_looks() { # more looks alone: the run takes as long, and nothing it
   [ $? = 1 ] && ! head -1 "$work/out" | grep -qE '^both take as long.*looks'
 }
 on='--engine virtual --chip a2a3'
-named='kernel second \+[0-9.]+ us \(\+3\.0 %\)'
+named='kernel second \+[0-9.]+ us of core time \(\+3\.0 %\)'
 
 holds 'programs: the kernel is named' says 1 "^B takes [0-9.]+ us longer \(.*; $named" compare "$work/fast.so $on" "$work/slow.so $on"
 holds 'the other way it takes less' says 1 '^B takes [0-9.]+ us less .*kernel second -' compare "$work/slow.so $on" "$work/fast.so $on"
@@ -122,10 +122,11 @@ if [ -s "$work/ranks.html" ]; then
   holds 'the page of ranks is their JSON' says 0 '^the same' compare "$work/ranks.html" "$work/ranks.json"
   holds 'the page of two sides of ranks' says 0 '^the same' compare "$ranks" "$ranks" --report "$work/sides.html"
 fi
-holds 'of ranks the kernel is named that takes half as long, and not what follows from it' says 1 '; kernel matmul -[0-9.]+ us \(-5[0-9.]+ %\)' \
+holds 'of ranks the kernel is named that takes half as long, and not what follows from it' says 1 '; kernel matmul -[0-9.]+ us of core time \(-5[0-9.]+ %\)' \
   compare "$work/ranks.json" "$work/ranks--chip-set half_kernel=matmul.json"
 holds 'two clocks are refused' says 2 'two clocks' compare "$work/fast.json" vector_example --repeats 1
 holds 'a run that is none' says 2 'no program "no_such_program"' compare no_such_program "bgemm $on"
+holds "a file that is none, by its name once" says 2 "^ptosim: compare: README.md: a program.s path ends" compare README.md "bgemm $on"
 holds 'a baseline and a run' says 2 'is a baseline, and' compare tests/regress/examples.list.baseline "$work/fast.json"
 holds 'three runs' says 2 'two runs are compared, not 3' compare a b c
 
@@ -182,11 +183,11 @@ compile_hidden() { ${CC:-cc} -std=c17 -O1 -g -fPIC -shared -Iinclude -DSLOW="$1"
 echo "$work/now/hidden.so $on" >"$work/hidden"
 compile_hidden 0 && "$ptosim" regress "$work/hidden" --update >/dev/null && compile_hidden 1
 holds 'regress names a slower kernel where the run takes as long but for what is allowed' says 1 \
-  ', which is allowed; what a kernel takes is not; kernel second \+[0-9.]+ us \(\+3\.0 %\)' regress "$work/hidden" --tolerance 1
+  ', which is allowed; what a kernel takes is not; kernel second \+[0-9.]+ us of core time \(\+3\.0 %\)' regress "$work/hidden" --tolerance 1
 holds 'which a tolerance allows' says 0 '1 as in' regress "$work/hidden" --tolerance 4
 cp "$work/hidden.baseline" "$work/hidden-before.baseline"
 "$ptosim" regress "$work/hidden" --update >/dev/null
-holds 'compare of the baselines names it' says 1 'kernel second \+[0-9.]+ us \(\+3\.0 %\)' \
+holds 'compare of the baselines names it' says 1 'kernel second \+[0-9.]+ us of core time \(\+3\.0 %\)' \
   compare "$work/hidden-before.baseline" "$work/hidden.baseline"
 holds 'faster is a change' says 1 'faster' regress "$work/list"
 holds 'unless that is fine' says 0 '2 as in' regress "$work/list" --less-is-fine

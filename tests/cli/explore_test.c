@@ -93,7 +93,7 @@ static void test_orders_of_a_contexts_tasks_are_explored(void **state) {
   assert_non_null(strstr(pto_ptosim_last.out, found));
   explore_contexts(1, "--deps pto --schedules 5 --set write=true");
   assert_non_null(strstr(pto_ptosim_last.out, "task 1 (copy) ran after host access 1 of the orchestration"));
-  assert_non_null(strstr(pto_ptosim_last.out, "5 schedules, 1 distinct orders, 41 decisions, 2 differ"));
+  assert_non_null(strstr(pto_ptosim_last.out, "5 schedules, 1 distinct order, 41 decisions, 2 differ"));
   explore_contexts(1, "--deps pto --all");
   assert_non_null(strstr(pto_ptosim_last.out, "2 of 2 orders, all ("));
   explore_contexts(0, "--all");
@@ -136,7 +136,7 @@ static void test_contexts_are_numbered_on_and_one_beside_another_is_told(void **
                    1); /* the first ends before the second */
   json_decref(report);
   explore_contexts(0, "--schedules 5 --set both=true --set output=false");
-  assert_non_null(strstr(pto_ptosim_last.out, ": 1 tasks, 1 calls; "));
+  assert_non_null(strstr(pto_ptosim_last.out, ": 1 task, 1 call; "));
   assert_non_null(strstr(pto_ptosim_last.out, "\n  not judged: 1 context; "));
   assert_non_null(strstr(pto_ptosim_last.out, "declares no output, so nothing was compared but how a run ends"));
   explore_contexts(0, "--engine threads --schedules 3 --set both=true");

@@ -361,6 +361,7 @@ static void test_what_is_wrong_is_said_in_a_sentence(void **state) {
       {"graph " ALL " --save a --save-weights zip", "none of inline, safetensors, manifest"},
       {"graph " ALL " --run --engine fast", "none of reference, threads, virtual"},
       {"graph " ALL " --no-fusion", "--no-fusion is for --run"},
+      {"graph " ALL " --chip-set submit=1", "--chip-set and --workers are for --run, --compare or --explain"},
       {"graph " ALL " --compare golden", "\"golden\" is not reference"},
       {"graph " ALL " --first-divergence", "is for --compare reference"},
       {"graph " ALL " --rounds 8", "--rounds is for `ptosim run`"},

@@ -6,6 +6,7 @@
  *   aic0: matmul [1000, 11000) ns;  aiv0, aiv1: two blocks of add [13000, 15000), [13100, 15400);  aiv0: sum [17000,
  * 19000) matmul → add → sum, and an allocation that add and sum use
  */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -338,11 +339,34 @@ static void test_every_verb_that_takes_a_program_takes_a_capture(void **state) {
   assert_int_equal(pto_ptosim_run("run %s --engine threads", pto_ptosim_path("c.json")), 0);
 }
 
+/* The capture names the chip: what a command takes is what its gain says. */
+static void test_what_does_it_again_is_of_the_captured_chip(void **state) {
+  json_t *gain;
+  size_t i;
+  json_decref(import_as("c.json", deps_now, records_now));
+  json_t *plain = run("c.json", "--seed 0");
+  json_t *verdict = json_object_get(json_object_get(plain, "stats"), "verdict");
+  assert_string_equal(json_string_value(json_object_get(plain, "chip")), "a2a3");
+  assert_true(json_array_size(json_object_get(verdict, "gains")) > 1);
+  json_array_foreach(json_object_get(verdict, "gains"), i, gain) {
+    const char *command = json_string_value(json_object_get(gain, "command"));
+    assert_int_equal(pto_ptosim_run("%s --json - --quiet", command + strlen("ptosim ")), 0);
+    json_t *faster = pto_ptosim_parse(pto_ptosim_last.out);
+    const double less = json_number_value(json_object_get(plain, "virtual_us")) -
+                        json_number_value(json_object_get(faster, "virtual_us"));
+    if (fabs(less - json_number_value(json_object_get(gain, "us"))) > 1e-5) fail_msg("%s: %f less", command, less);
+    json_decref(faster);
+  }
+  json_decref(plain);
+}
+
 static void test_check_names_an_edge_that_was_not_captured(void **state) {
   /* Nothing orders the write of one and the read of the other. */
   json_decref(import_as("c.json", changed(deps_now, ADD_TO_SUM, HELD), NULL));
   assert_int_equal(pto_ptosim_run("check %s", pto_ptosim_path("c.json")), 1);
   assert_non_null(strstr(pto_ptosim_last.out, "RAW"));
+  assert_non_null(strstr(pto_ptosim_last.out, "again: ptosim why "));
+  assert_null(strstr(pto_ptosim_last.out, "--chip")); /* it is that of the capture */
 }
 
 static void test_an_edge_that_only_holds_memory_orders_nothing(void **state) {
@@ -564,6 +588,7 @@ int main(void) {
       cmocka_unit_test(test_replay_by_accesses_finds_what_the_rules_find),
       cmocka_unit_test(test_replay_as_recorded_keeps_cores_and_releases),
       cmocka_unit_test(test_every_verb_that_takes_a_program_takes_a_capture),
+      cmocka_unit_test(test_what_does_it_again_is_of_the_captured_chip),
       cmocka_unit_test(test_check_names_an_edge_that_was_not_captured),
       cmocka_unit_test(test_an_edge_that_only_holds_memory_orders_nothing),
       cmocka_unit_test(test_a_task_without_kernels_keeps_what_it_touches),

@@ -100,6 +100,9 @@ static void test_values_of_a_task_decide_predicates(void **state) {
   assert_string_equal(pto_json_text(with, "trace_digest"), pto_json_text(without, "trace_digest"));
   assert_int_equal(pto_json_integer(json_object_get(without, "no_compute"), "given_values"), 18);
   json_decref(without);
+  put("v", VALUES("{\"task\":0,\"param\":0,\"values\":[0,1,2]},{\"task\":999,\"param\":0,\"values\":[1]}"));
+  assert_int_equal(pto_ptosim_run("run %s", options), 0);
+  assert_non_null(strstr(pto_ptosim_last.out, "--values gave 1 element that nothing read"));
   /* All 0: other tasks run. */
   without = run("predicated --no-compute --assume-zero");
   assert_string_not_equal(pto_json_text(with, "trace_digest"), pto_json_text(without, "trace_digest"));
@@ -137,32 +140,36 @@ static void test_check_and_why_take_it(void **state) {
 static void test_what_has_no_meaning_is_refused(void **state) {
   static const struct {
     const char *options, *part;
-  } cases[] = {{"bgemm --no-compute --engine threads", "no_compute is for engine virtual"},
-               {"bgemm --no-compute --poison", "poison fills memory"},
+  } cases[] = {{"bgemm --no-compute --engine threads", "--no-compute is for engine virtual"},
+               {"bgemm --no-compute --poison", "--poison fills memory, and with --no-compute"},
                {"bgemm --no-compute --rounds 2", "rounds have nothing to compare"},
-               {"bgemm --no-compute --output c=x.npy", "none can be written"},
+               {"bgemm --no-compute --output c=x.npy", "with --no-compute there are no outputs: none can be written"},
                {"bgemm --no-compute --expect c=x.npy", "none is compared with a file"},
-               {"bgemm --assume-zero", "values are for runs without kernels"},
-               {"kv_cache --no-compute", "drives contexts of its own"}};
+               {"bgemm --assume-zero", "--values and --assume-zero need --no-compute"},
+               {"kv_cache --no-compute", "--no-compute is for programs with"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     pto_ptosim_run("run %s", cases[i].options);
     pto_ptosim_assert_complaint(2, cases[i].part);
   }
   pto_ptosim_run("explore bgemm --no-compute");
-  pto_ptosim_assert_complaint(2, "--no-compute is for");
+  pto_ptosim_assert_complaint(2, "--no-compute is for run, check, why and adopt");
+  pto_ptosim_run("predict bgemm --no-compute");
+  pto_ptosim_assert_complaint(2, "predict: it prices kernels by itself: leave --no-compute out");
 }
 
 static void test_hostile_values_are_refused_with_a_sentence(void **state) {
   static const struct {
     const char *text, *part;
-  } cases[] = {{"{", "v: line 1"},
-               {"[]", "holds no JSON object"},
-               {"{\"format\":\"x\",\"version\":1,\"values\":[]}", "\"format\" is not \"pto-values\""},
-               {"{\"format\":\"pto-values\",\"version\":2,\"values\":[]}", "version 2, and 1 was expected"},
-               {VALUES("7"), "values[0]: item 0 is no object"},
-               {VALUES("{\"values\":[1]}"), "values[0]: \"task\""},
-               {VALUES("{\"array\":\"a\",\"values\":[\"x\"]}"), "values[0]: \"values\"[0] is no number"},
-               {VALUES("{\"task\":0,\"param\":-1,\"values\":[]}"), "values[0]: \"param\""}};
+  } cases[] = {
+      {"{", "v: line 1"},
+      {"[]", "holds no JSON object"},
+      {"{\"format\":\"x\",\"version\":1,\"values\":[]}", "\"format\" is not \"pto-values\""},
+      {"{\"format\":\"pto-values\",\"version\":2,\"values\":[]}", "version 2, and 1 was expected"},
+      {VALUES("7"), "values[0]: item 0 is no object"},
+      {VALUES("{\"values\":[1]}"), "values[0]: \"task\""},
+      {VALUES("{\"array\":\"a\",\"values\":[\"x\"]}"), "values[0]: \"values\"[0] is no number"},
+      {VALUES("{\"array\":\"nosuch\",\"values\":[1]}"), "values[0]: bgemm has no array \"nosuch\"; it has a, b, c"},
+      {VALUES("{\"task\":0,\"param\":-1,\"values\":[]}"), "values[0]: \"param\""}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     put("v", cases[i].text);
     pto_ptosim_run("run bgemm --no-compute --values %s", pto_ptosim_path("v"));

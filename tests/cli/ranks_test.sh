@@ -33,6 +33,7 @@ holds 'an expert that gets too much' bash -c "
   '$ptosim' run expert_parallel_moe --set capacity=20 2>&1 | grep -q 'expert 0, of place 0, gets 42 rows, and its capacity is 20'"
 holds 'explore names the chip' bash -c "'$ptosim' explore all_reduce --schedules 1 --deps pto --json - | grep -q '\"chip\":\"tiny\",\"deps\":\"pto'"
 holds 'as many ranks as the program wants' bash -c "'$ptosim' run all_reduce | grep -q '4 ranks of tiny'"
+holds 'one rank is one' bash -c "'$ptosim' run all_reduce --ranks 1 | grep -q '^  on       1 rank of tiny'"
 holds 'without kernels, the same time' bash -c "
   '$ptosim' run all_reduce --ranks 4 --json '$work/a.json' >/dev/null && '$ptosim' run all_reduce --ranks 4 --no-compute --json '$work/b.json' >/dev/null &&
   [ \"\$(grep -o '^[^[]*virtual_us\": [0-9.]*' '$work/a.json' | grep -o '[0-9.]*$')\" = \"\$(grep -o '^[^[]*virtual_us\": [0-9.]*' '$work/b.json' | grep -o '[0-9.]*$')\" ]"
@@ -45,7 +46,7 @@ says() {
   status=$?
   [ $status = 2 ] && [ ! -s "$work/out" ] && [ "$(wc -l <"$work/error")" = 1 ] && grep -q -- "$sentence" "$work/error"
 }
-holds 'threads are refused' says 'several ranks are for engine virtual' all_reduce --engine threads
+holds 'threads are refused' says '^ptosim: several ranks are for engine virtual' all_reduce --engine threads
 holds 'more ranks than there are chips' says '5' all_reduce --ranks 5 --chip tiny,nodes=1,chips_per_node=4
 holds 'no ranks' says 'ranks' all_reduce --ranks 0
 holds 'more than the most' says '64' all_reduce --ranks 65

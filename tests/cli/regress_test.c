@@ -222,6 +222,8 @@ static void test_mistakes_in_lists_and_options_leave_with_2(void **state) {
       {"vector_example => heap\n", "", ":1: \"heap\" behind => is neither wrong nor timed nor a status"},
       {" => PTO_EHEAP\n", "", ":1: no program"},
       {"# nothing\n", "", "has no case"},
+      {"vector_example\n\nbgemm --nosuch\n", "", ".list:3: run: there is no option --nosuch"},
+      {"This is a text.\n", "", ".list:1: run: one program at a time"},
       {"vector_example\n", "--filter bgemm", "has no case that matches bgemm"},
       {"vector_example\n", "--filter [", "--filter \"[\""},
       {"vector_example\n", "--jobs 0", "--jobs"},

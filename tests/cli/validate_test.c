@@ -217,9 +217,10 @@ static void test_broken_files_and_runs_are_told_by_line(void **state) {
       {"", "rows.csv:1: has no line of column names"},
       {HEAD "a,p,,,,,speed,1,,,,,,,,\n", "rows.csv:2: metric: makespan, orchestrator or edges was expected"},
       {HEAD "a,p,,,,,makespan,1,,,,,,,spmd --bogus,\n", "rows.csv:2: run: there is no option --bogus"},
+      {HEAD "a,p,,,,,makespan,1,,,,,,,spmd --chip-set submit=1,\n", "rows.csv:2: run: --chip-set goes with --chip"},
       {HEAD "a,p,,,,,makespan,1,,,,,,,spmd bgemm,\n", "rows.csv:2: run: one program was expected, not 2"},
       {HEAD "a,p,,,,,makespan,1,,,,,,,\"spmd --set \"\"open\",\n", "rows.csv:2: run: a quotation mark"},
-      {HEAD "\na,p,,,,,makespan,1,,,,,,,spmd,nothing.ini\n", "rows.csv:3: a chip was expected: chip 'nothing.ini'"},
+      {HEAD "\na,p,,,,,makespan,1,,,,,,,spmd,nothing.ini\n", "rows.csv:3: chip 'nothing.ini' is neither shipped"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     put("rows.csv", cases[i].text);

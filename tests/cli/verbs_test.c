@@ -120,10 +120,66 @@ static void test_a_mistyped_value_is_answered_with_the_nearest(void **state) {
   }
 }
 
+static void test_two_files_of_one_name_are_refused(void **state) {
+  pto_ptosim_run("run vector_example --trace /tmp/pto-verbs.json --json /tmp/pto-verbs.json");
+  pto_ptosim_assert_complaint(2, "run: --json and --trace are both to write /tmp/pto-verbs.json");
+  pto_ptosim_run("check vector_example --junit /tmp/pto-verbs.json --sarif /tmp/pto-verbs.json");
+  pto_ptosim_assert_complaint(2, "check: --sarif and --junit are both to write");
+  assert_int_equal(pto_ptosim_run("run vector_example --quiet --trace /dev/null --json /dev/null"), 0);
+}
+
 static void test_a_page_is_html_and_is_called_so(void **state) {
   pto_ptosim_run("run vector_example --report x.txt");
   if (!strstr(pto_ptosim_last.err, "this build has no pages"))
     pto_ptosim_assert_complaint(2, "--report: x.txt: a page is HTML, and its name ends in .html");
+}
+
+static void test_help_says_what_the_verb_itself_does(void **state) {
+  static const struct {
+    const char *words, *has;
+  } cases[] = {{"run --help", "(exact virtual time); default: threads\n"},
+               {"run --help", "or a chip file; default: tiny\n"},
+               {"run --help", "a graph (.json, .webnn, .onnx, or\n--model NAME), a capture or a manifest (.json)"},
+               {"check --help", "(exact virtual time); default: virtual\n"},
+               {"why --help", "base-address; default: both\n"},
+               {"adopt --help", "or a chip file; default: the manifest's\n"},
+               {"adopt --help", "base-address; default: pto\n"},
+               {"explore --help", "(exact virtual time); default: one of its own\n"},
+               {"task --help", "or a chip file; default: the run's\n"},
+               {"suite --help", "(exact virtual time); default: both\n"},
+               {"calibrate --help", "or a chip file; default: a2a3\n"},
+               {"graph --help", "of --check, the rules by which it is judged; default: exact\n"},
+               {"predict --help", " FILE.json       elements that the orchestration or a predicate reads\n"},
+               {"what-if --help", "the tables and curves as a page\n"},
+               {"--help", "[programs|kernels|ops|fusions|models|chips|policies]"}};
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    assert_int_equal(pto_ptosim_run("%s", cases[i].words), 0);
+    if (!strstr(pto_ptosim_last.out, cases[i].has)) fail_msg("%s: %s", cases[i].words, pto_ptosim_last.out);
+  }
+}
+
+static void test_an_option_that_is_short_for_several_names_them(void **state) {
+  pto_ptosim_run("run bgemm --c x");
+  pto_ptosim_assert_complaint(2, "--c is short for --chip, --chip-set, --comm-stats, --clusters, …");
+  pto_ptosim_run("run bgemm --chi=x");
+  pto_ptosim_assert_complaint(2, "--chi=x is short for --chip, --chip-set; --help lists them");
+  pto_ptosim_run("run bgemm --nosuch");
+  pto_ptosim_assert_complaint(2, "there is no option --nosuch; --help lists them");
+}
+
+static void test_a_file_that_is_no_program_is_told_what_one_is(void **state) {
+  char path[] = "/tmp/pto-verbs-XXXXXX.json";
+  const int fd = mkstemps(path, 5);
+  assert_true(fd >= 0);
+  assert_int_equal(write(fd, "{\"format\":\"pto-nosuch\"}", 23), 23);
+  close(fd);
+  pto_ptosim_run("run %s", path);
+  pto_ptosim_assert_complaint(2,
+                              ".json: \"format\" is none of webnn-graph-json (a graph), pto-capture (`ptosim import`), "
+                              "pto-adopted (a manifest)");
+  unlink(path);
+  pto_ptosim_run("run README.md");
+  pto_ptosim_assert_complaint(2, "README.md: a program's path ends in .so, .json, .webnn or .onnx");
 }
 
 static void test_list_shows_what_the_parameters_of_a_kernel_must_be(void **state) {
@@ -307,9 +363,13 @@ int main(void) {
       cmocka_unit_test(test_a_mistyped_name_is_answered_with_the_nearest),
       cmocka_unit_test(test_a_mistyped_value_is_answered_with_the_nearest),
       cmocka_unit_test(test_a_page_is_html_and_is_called_so),
+      cmocka_unit_test(test_two_files_of_one_name_are_refused),
       cmocka_unit_test(test_list_shows_what_the_parameters_of_a_kernel_must_be),
       cmocka_unit_test(test_every_listed_program_can_be_run_by_its_name),
       cmocka_unit_test(test_help_and_version_are_no_mistakes),
+      cmocka_unit_test(test_help_says_what_the_verb_itself_does),
+      cmocka_unit_test(test_an_option_that_is_short_for_several_names_them),
+      cmocka_unit_test(test_a_file_that_is_no_program_is_told_what_one_is),
       cmocka_unit_test(test_a_file_that_cannot_be_opened_is_refused_by_every_verb_before_it_does_anything),
       cmocka_unit_test(test_an_option_that_a_verb_would_ignore_is_refused_and_not_in_its_help),
       cmocka_unit_test(test_a_suite_is_right_where_all_rows_are_as_expected),

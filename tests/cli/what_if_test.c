@@ -25,7 +25,7 @@ static double number(json_t *object, const char *key) {
 }
 
 static double run_us(const char *program, const char *more) {
-  char words[512];
+  char words[1024];
   snprintf(words, sizeof words, "run %s --engine virtual --chip a2a3%s --quiet", program, more);
   json_t *result = ask(words);
   const double us = number(result, "virtual_us");
@@ -243,7 +243,9 @@ static void test_settings_that_cannot_be(void **state) {
   refuses("run bgemm --chip a2a3 --chip-set submit=9999999999",
           "a2a3: submit = 9999999999 is not within 0 to 1000000000 ps");
   refuses("run bgemm --chip a2a3 --chip-set submit", "\"submit\" is not of the form name=value");
-  refuses("run bgemm --chip-set submit=1", "--chip-set needs --chip");
+  refuses("task x/0 --chip-set submit=1", "--chip-set: say which chip's number with --chip, such as --chip a2a3");
+  refuses("adopt . --chip-set submit=1", "adopt: --chip-set is for a manifest");
+  refuses("op test exp --chip-set submit=1", "--chip-set");
   refuses("run bgemm --chip a2a3 --chip-set half_kernel=matmul --chip-set half_kernel=add_inplac",
           "half_kernel = matmul+add_inplac: no task runs a kernel \"add_inplac\"; did you mean \"add_inplace\"?");
   refuses("run llm --ranks 2 --set steps=1 --chip a2a3 --chip-set half_kernel=matvecc", "did you mean \"matvec\"?");
@@ -256,6 +258,13 @@ static void test_what_is_set_is_told(void **state) {
   json_t *run = ask("run bgemm --chip a2a3 --engine virtual --chip-set submit=1 --chip-set clusters=12");
   assert_string_equal(json_string_value(json_object_get(run, "chip")), "a2a3,submit=1,clusters=12");
   json_decref(run);
+  run = ask("run bgemm --chip-set submit=1");
+  assert_string_equal(json_string_value(json_object_get(run, "chip")), "tiny,submit=1");
+  json_decref(run);
+  json_t *own = ask("what-if bgemm --chip-set submit=1"), *named = ask("what-if bgemm --chip a2a3 --chip-set submit=1");
+  assert_true(json_equal(own, named));
+  json_decref(own);
+  json_decref(named);
   assert_int_equal(pto_ptosim_run("list chips a2a3,submit=1"), 0);
   assert_non_null(strstr(pto_ptosim_last.out, "assumed   set"));
 }

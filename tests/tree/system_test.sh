@@ -64,6 +64,8 @@ holds 'and does not offer what does not fit' refuses completes 'ptosim run bge' 
 if command -v script >/dev/null; then
   on_terminal() { env -u NO_COLOR TERM=xterm "$@" script -qec "$ptosim run vector_example" /dev/null | grep -q "$(printf '\033')\\[32mverified"; }
   holds 'a verdict has a colour on a terminal' on_terminal TERM=xterm
+  own_line() { script -qec "$ptosim run llm --set steps=1 </dev/null" /dev/null | grep -qE '^llm.?$'; }
+  holds 'a report begins on a line of its own' own_line
   holds 'and none with NO_COLOR' refuses on_terminal NO_COLOR=1
   holds 'and none where the terminal has none' refuses on_terminal TERM=dumb
 fi
