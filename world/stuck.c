@@ -278,9 +278,16 @@ static void add_returned(struct pto_stuck_wait *wait, const struct fact *fact, u
   if (alike > 1) pto_text_append(text, size, "; so have %" PRIu32 " other ranks", alike - 1);
 }
 
+/* It waits for one, or polls one. */
+static bool is_of_signal(const struct pto_core_wait *wait) {
+  const enum pto_peer_call call = (enum pto_peer_call)wait->peer.call;
+  return (wait->waits_for == PTO_WAITS_FOR_PEER && call == PTO_PEER_SIGNAL) ||
+         (wait->waits_for == PTO_WAITS_FOR_CHANGE && call == PTO_PEER_TEST);
+}
+
 static void add_reason(struct pto_stuck_wait *stuck, const struct pto_rank *rank, const struct pto_core_wait *wait) {
   const struct pto_exchange_bytes *facts = &rank->part->in;
-  if (wait->waits_for != PTO_WAITS_FOR_PEER || wait->peer.call != PTO_PEER_SIGNAL) return;
+  if (!is_of_signal(wait)) return;
   const struct pto_rank_comm *comm = pto_rank_comm_at(rank, wait->peer.comm);
   const uint64_t group = comm ? pto_comm_group_of(rank, comm, wait->task_number) : UINT64_MAX;
   if (group == UINT64_MAX) return;
@@ -367,7 +374,7 @@ static void say_cores(const struct pto_rank *rank) {
     const struct pto_rank_comm *comm = pto_rank_comm_at(rank, its->peer.comm);
     struct pto_stuck_wait *wait = add_stuck(rank, its->task_number);
     if (!wait) return;
-    if (its->waits_for == PTO_WAITS_FOR_PEER && its->peer.call == PTO_PEER_SIGNAL && comm) {
+    if (is_of_signal(its) && comm) {
       its->peer.found = comm->signals[its->peer.signal];
       wait->comm = comm->uid;
       wait->signal = its->peer.signal;
