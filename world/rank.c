@@ -10,6 +10,7 @@
 #include <runtime/base/grow.h>
 #include <runtime/base/sanitizer.h>
 #include <runtime/control/runtime_state.h>
+#include <sim/host/current.h>
 
 /* As much as a main thread has; sanitizers put red zones around what lies on a stack. */
 #define STACK_BYTES ((PTO_HAS_SANITIZER ? 4 : 1) * (UINT64_C(8) << 20))
@@ -146,6 +147,7 @@ uint64_t pto_rank_horizon(const struct pto_rank *rank) {
 
 static void run_main(void *context) {
   struct pto_rank *rank = context;
+  pto_engine_current.rank_number = rank->index + 1; /* of a thread that is its own */
   rank->status = rank->part->world->main(rank, rank->part->world->context);
   rank->is_over = true;
 }
@@ -167,7 +169,9 @@ void pto_rank_run(struct pto_rank *rank, uint64_t horizon) {
   }
   rank->clock.horizon = to_engine(rank, horizon);
   rank->part->current = rank;
+  pto_engine_current.rank_number = rank->index + 1;
   resume(rank);
+  pto_engine_current.rank_number = 0;
   rank->part->current = NULL;
   rank->is_looking_again = false;
   if (rank->is_over) rank->next_at = pto_rank_first_message_at(rank);
