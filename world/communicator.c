@@ -12,9 +12,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <runtime/base/call_stack.h>
 #include <runtime/base/grow.h>
 #include <runtime/control/call_list.h>
 #include <runtime/control/runtime_state.h>
+#include <runtime/trace/place.h>
 #include <runtime/trace/segment.h>
 
 static struct pto_rank *rank_of(const struct pto_runtime *rt) { return rt->config.rank; }
@@ -324,6 +326,11 @@ static struct pto_comm_group *add_group(const struct pto_runtime *rt, struct pto
   return pto_grow(&comm->groups, &comm->group_count, &comm->group_capacity, sizeof(struct pto_comm_group));
 }
 
+/* Whether the run records callers or not: groups are few, and sentences of what waits for ever name them. */
+static const void *find_outer_call(const struct pto_rank *rank, const void *call) {
+  return rank->part->world->name_call && !pto_place_of(call) ? pto_call_stack_outer(call) : NULL;
+}
+
 int pto_comm_submit(struct pto_runtime *rt, struct pto_comm comm, const struct pto_launch *launch,
                     const struct pto_param *params, uint32_t count, const struct pto_comm_request *request,
                     struct pto_task *task_out) {
@@ -351,7 +358,8 @@ int pto_comm_submit(struct pto_runtime *rt, struct pto_comm comm, const struct p
   its.sync_start = true;
   struct pto_comm_group *group = add_group(rt, own);
   if (!group) return PTO_REFUSE(rt, PTO_ENOMEM, "pto_submit_group: no memory");
-  *group = (struct pto_comm_group){.run = rank->run, .task_number = rt->task_count, .call = call};
+  *group = (struct pto_comm_group){
+      .run = rank->run, .task_number = rt->task_count, .call = call, .outer_call = find_outer_call(rank, call)};
   rt->place = call;
   status = pto_submit(rt, &its, params, count, &task);
   rt->place = place;

@@ -47,11 +47,16 @@ struct fact {
   struct place first_place, last_place, submitted_place, next_place; /* of these */
 };
 
-static struct place place_of(const struct pto_rank *rank, const void *call) {
+static struct place place_of(const struct pto_rank *rank, const void *call, const void *outer) {
   struct place place = {.call = call};
   const struct pto_world *world = rank->part->world;
-  if (call && world->name_call) world->name_call(world->name_context, call, place.text, sizeof place.text);
+  if (call && world->name_call) world->name_call(world->name_context, call, outer, place.text, sizeof place.text);
   return place;
+}
+
+static struct place place_of_group(const struct pto_rank *rank, const struct pto_rank_comm *comm, uint64_t n) {
+  const struct pto_comm_group *group = pto_comm_group_at(comm, n);
+  return place_of(rank, group->call, group->outer_call);
 }
 
 static bool has_begun(const struct pto_rank *rank, uint64_t task_number) {
@@ -81,10 +86,10 @@ static void find_last_submitted(const struct pto_rank *rank, const struct pto_ra
   if (tasks && tasks->count) {
     const struct pto_trace_task *task = pto_trace_log_at(tasks, tasks->count - 1);
     fact->last_submitted = task->number;
-    fact->submitted_place = place_of(rank, task->outer_call ? task->outer_call : task->call);
+    fact->submitted_place = place_of(rank, task->call, task->outer_call);
   } else if (fact->submitted > comm->forgotten_groups) {
     fact->last_submitted = pto_comm_group_at(comm, fact->submitted - 1)->task_number;
-    fact->submitted_place = place_of(rank, pto_comm_group_at(comm, fact->submitted - 1)->call);
+    fact->submitted_place = place_of_group(rank, comm, fact->submitted - 1);
   }
 }
 
@@ -110,18 +115,17 @@ static struct fact fact_of(const struct pto_rank *rank, const struct pto_rank_co
   if (fact.done < fact.submitted) {
     const struct pto_comm_group *group = pto_comm_group_at(comm, fact.done);
     fact.first_task = group->task_number;
-    fact.first_place = place_of(rank, group->call);
+    fact.first_place = place_of_group(rank, comm, fact.done);
     if (has_begun(rank, group->task_number)) fact.state = BEGUN;
     slot = find_slot(rank, group->task_number, &index);
     if (slot) fact.pending = slot->pending;
   }
   if (fact.done + 1 < fact.submitted) {
     fact.next_task = pto_comm_group_at(comm, fact.done + 1)->task_number;
-    fact.next_place = place_of(rank, pto_comm_group_at(comm, fact.done + 1)->call);
+    fact.next_place = place_of_group(rank, comm, fact.done + 1);
   }
   if (fact.done > comm->forgotten_groups) fact.last_task = pto_comm_group_at(comm, fact.done - 1)->task_number;
-  if (fact.done > comm->forgotten_groups)
-    fact.last_place = place_of(rank, pto_comm_group_at(comm, fact.done - 1)->call);
+  if (fact.done > comm->forgotten_groups) fact.last_place = place_of_group(rank, comm, fact.done - 1);
   find_last_submitted(rank, comm, &fact);
   return fact;
 }
@@ -291,7 +295,7 @@ static void add_reason(struct pto_stuck_wait *stuck, const struct pto_rank *rank
   const struct pto_rank_comm *comm = pto_rank_comm_at(rank, wait->peer.comm);
   const uint64_t group = comm ? pto_comm_group_of(rank, comm, wait->task_number) : UINT64_MAX;
   if (group == UINT64_MAX) return;
-  const struct place own = place_of(rank, pto_comm_group_at(comm, group)->call);
+  const struct place own = place_of_group(rank, comm, group);
   stuck->call = own.call;
   if (own.text[0]) pto_text_append(stuck->text, sizeof stuck->text, ", in the task submitted at %s", own.text);
   uint32_t place = find_in_state(facts, comm, group, PART_NOT_SUBMITTED);

@@ -104,7 +104,7 @@ typedef void pto_rank_take(struct pto_rank *rank, const struct pto_world_message
 struct pto_comm_group {
   uint64_t run, task_number;
   struct pto_task task;
-  const void *call; /* where it was submitted, as in struct pto_trace_task */
+  const void *call, *outer_call; /* where it was submitted, as in struct pto_trace_task */
 };
 
 /* Of the ranks of a communicator, what one has said at its making. */
@@ -225,8 +225,9 @@ struct pto_part {
   struct pto_error error;          /* of the world, the same in each part */
 };
 
-/* Where in the program a call stands, "moe.c:57"; "" where it is not known.  Any thread. */
-typedef void pto_name_call(void *context, const void *call, char *text, size_t size);
+/* Where in the program a call stands, "moe.c:110 (moe.c:57)", `outer` as in struct pto_trace_task; "" where it is not
+ * known.  Any thread. */
+typedef void pto_name_call(void *context, const void *call, const void *outer, char *text, size_t size);
 
 struct pto_world {
   struct pto_chip *chip;

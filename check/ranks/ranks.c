@@ -28,11 +28,11 @@ uint32_t pto_ranks_wanted(const struct pto_session_options *options) {
 }
 
 /* For the sentence of a world that waits for ever. */
-static void name_call(void *context, const void *call, char *text, size_t size) {
+static void name_call(void *context, const void *call, const void *outer, char *text, size_t size) {
   struct pto_ranks *ranks = context;
   pthread_mutex_lock(&ranks->lines_mutex);
   if (!ranks->lines) ranks->lines = pto_source_lines_create();
-  pto_source_lines_name(ranks->lines, call, NULL, text, size);
+  pto_source_lines_name(ranks->lines, call, outer, text, size);
   pthread_mutex_unlock(&ranks->lines_mutex);
 }
 
