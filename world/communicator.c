@@ -55,7 +55,8 @@ static bool reserve_window(struct pto_rank_comm *comm) {
   comm->peer_spread = spread;
   comm->signals = calloc(signals, sizeof *comm->signals);
   comm->notified = calloc(signals * comm->size, sizeof *comm->notified);
-  if (!comm->signals || !comm->notified || !pto_reserve_init(&comm->window, spread) ||
+  comm->last_notified = calloc(signals, sizeof *comm->last_notified);
+  if (!comm->signals || !comm->notified || !comm->last_notified || !pto_reserve_init(&comm->window, spread) ||
       !pto_reserve_init(&comm->peers, spread * comm->size))
     return false;
   return mprotect(comm->peers.addr, spread * comm->size, PROT_NONE) == 0;
@@ -66,6 +67,7 @@ void pto_rank_comm_destroy(struct pto_rank_comm *comm) {
   pto_reserve_fini(&comm->peers);
   free(comm->signals);
   free(comm->notified);
+  free(comm->last_notified);
   free(comm->groups);
   free(comm);
 }

@@ -377,6 +377,7 @@ void pto_rank_take_signal(struct pto_rank *rank, const struct pto_world_message 
   int32_t *signal = &comm->signals[message->signal];
   *signal = message->is_set ? message->value : (int32_t)((uint32_t)*signal + (uint32_t)message->value);
   comm->notified[(size_t)message->signal * comm->size + source]++;
+  comm->last_notified[message->signal] = source;
   size_t left = 0;
   for (size_t i = 0; i < rank->wait_count; i++) {
     const struct pto_signal_wait wait = rank->waits[i];

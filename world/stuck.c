@@ -5,7 +5,8 @@
  * What a core waits for is a signal of its own rank.  Who was to notify it is not known, but its group is: the kernels
  * that the ranks of the communicator submit as the same group.  A rank that has not submitted its part, whose part has
  * not begun, or has returned, is named, in this order; then those that have never notified the signal.  What the rank
- * has submitted instead is named with its line.
+ * has submitted instead is named with its line.  Of a signal that is above the value that it is to be, who notified it
+ * last is named.
  *
  * Parts tell each other how far each rank is with each communicator, and then what they say of their ranks.  The wait
  * that the others come down to is said first: from the first one on along who is named, to a rank that does not wait.
@@ -279,7 +280,24 @@ static void add_returned(struct pto_stuck_wait *wait, const struct fact *fact, u
     pto_text_append(text, size, ", and notified it %" PRIu64 " time%s in all", times, times == 1 ? "" : "s");
   else
     pto_text_append(text, size, " without notifying it");
-  if (alike > 1) pto_text_append(text, size, "; so have %" PRIu32 " other ranks", alike - 1);
+  if (alike > 1)
+    pto_text_append(text, size, alike == 2 ? "; so has %" PRIu32 " other rank" : "; so have %" PRIu32 " other ranks",
+                    alike - 1);
+}
+
+/* Whoever did not notify it had not to: it was notified too often, or by too much. */
+static bool has_passed(const struct pto_peer_wait *wait) {
+  return wait->call == PTO_PEER_SIGNAL && wait->compare == PTO_IF_EQ && wait->found > wait->value;
+}
+
+static void add_passed(struct pto_stuck_wait *wait, const struct pto_rank_comm *comm, uint32_t signal) {
+  const uint32_t last = comm->last_notified[signal];
+  const uint64_t times = notified(comm, signal, last);
+  wait->blamed = comm->ranks[last];
+  wait->is_cause = true;
+  pto_text_append(wait->text, sizeof wait->text,
+                  ": it has passed that value; rank %" PRIu32 " notified it last, %" PRIu64 " time%s in all",
+                  wait->blamed, times, times == 1 ? "" : "s");
 }
 
 /* It waits for one, or polls one. */
@@ -298,6 +316,10 @@ static void add_reason(struct pto_stuck_wait *stuck, const struct pto_rank *rank
   const struct place own = place_of_group(rank, comm, group);
   stuck->call = own.call;
   if (own.text[0]) pto_text_append(stuck->text, sizeof stuck->text, ", in the task submitted at %s", own.text);
+  if (has_passed(&wait->peer)) {
+    add_passed(stuck, comm, wait->peer.signal);
+    return;
+  }
   uint32_t place = find_in_state(facts, comm, group, PART_NOT_SUBMITTED);
   if (place < comm->size) {
     const struct fact *fact = find_fact(facts, comm->uid, comm->ranks[place]);
