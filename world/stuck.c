@@ -285,7 +285,7 @@ static void add_returned(struct pto_stuck_wait *wait, const struct fact *fact, u
                     alike - 1);
 }
 
-/* Whoever did not notify it had not to: it was notified too often, or by too much. */
+/* Notified too often, or by too much: who did not notify it had not to. */
 static bool has_passed(const struct pto_peer_wait *wait) {
   return wait->call == PTO_PEER_SIGNAL && wait->compare == PTO_IF_EQ && wait->found > wait->value;
 }

@@ -31,6 +31,8 @@ holds 'check finds it' says 1 '^refused: task 3 \(add "wrong type"\) ' check "$p
 holds 'explore too' says 1 '^refused: task 3 \(add "wrong type"\) ' explore "$program" --set mistake=refused --schedules 2
 holds 'so does the JSON' run 1 '"refused": ?1' refused --quiet --json -
 holds 'one that the orchestration returns is told with its task and array' run 3 'param 0 .*\(task 3, add, at .*, on numbers\)' error
+holds 'where it has none, nothing stands in their place' run 3 '1000 blocks can never start together.* \(task 3, bare, at [^,]*\)$' bare
+holds 'nor of one that is ignored' run 1 '^  refused  1 submit; the first, task 3 \(bare\) at [^,]*: sync_start' ignored
 holds 'a wrong result says what to do next' run 1 '^  next     ptosim check .*names\.so --set mistake=wrong$' wrong
 holds 'a time-out ends an orchestration that does not return' run 3 'the orchestration outlived the time-out of 1000 ms' loop --timeout 1
 holds 'on several ranks with the rank' run 3 'ptosim: rank 0: the orchestration outlived the time-out of 1000 ms' loop --timeout 1 --ranks 2
