@@ -36,15 +36,16 @@ struct fact {
   uint64_t uid;
   uint32_t rank;
   bool is_created;
-  uint8_t orchestration;    /* enum orchestration */
-  uint8_t state;            /* enum group_state, of the first group that is not done */
-  uint32_t pending;         /* tasks that this one comes after and that are not done */
-  uint64_t task_count;      /* that it has submitted in all */
-  uint64_t submitted, done; /* groups */
-  uint64_t first_task;      /* of that group */
-  uint64_t last_task;       /* of the one before */
-  uint64_t last_submitted;  /* task; UINT64_MAX: not known */
-  uint64_t next_task;       /* of the one behind the first that is not done, where it is submitted */
+  uint8_t orchestration;          /* enum orchestration */
+  uint8_t state;                  /* enum group_state, of the first group that is not done */
+  uint32_t pending;               /* tasks that this one comes after and that are not done */
+  uint64_t task_count;            /* that it has submitted in all */
+  uint64_t submitted, done;       /* groups */
+  uint64_t first_task;            /* of that group */
+  uint64_t last_task;             /* of the one before */
+  struct pto_comm_skip last_skip; /* of that task */
+  uint64_t last_submitted;        /* task; UINT64_MAX: not known */
+  uint64_t next_task;             /* of the one behind the first that is not done, where it is submitted */
   struct place first_place, last_place, submitted_place, next_place; /* of these */
 };
 
@@ -126,6 +127,8 @@ static struct fact fact_of(const struct pto_rank *rank, const struct pto_rank_co
     fact.next_place = place_of_group(rank, comm, fact.done + 1);
   }
   if (fact.done > comm->forgotten_groups) fact.last_task = pto_comm_group_at(comm, fact.done - 1)->task_number;
+  if (fact.done > comm->forgotten_groups)
+    fact.last_skip = pto_comm_skip_of(rank, pto_comm_group_at(comm, fact.done - 1));
   if (fact.done > comm->forgotten_groups) fact.last_place = place_of_group(rank, comm, fact.done - 1);
   find_last_submitted(rank, comm, &fact);
   return fact;
@@ -268,6 +271,16 @@ static void add_not_begun(struct pto_stuck_wait *wait, const struct fact *fact, 
                     fact->pending == 1 ? "is" : "are");
 }
 
+/* " was skipped, as its predicate asks for >= 1 and has found 0" */
+static void add_skip(char *text, size_t size, const struct pto_comm_skip *skip) {
+  static const char *const compares[] = {[PTO_IF_EQ] = "=",  [PTO_IF_NE] = "!=", [PTO_IF_LT] = "<",
+                                         [PTO_IF_LE] = "<=", [PTO_IF_GT] = ">",  [PTO_IF_GE] = ">="};
+  pto_text_append(text, size,
+                  skip->is_unsigned ? " was skipped, as its predicate asks for %s %" PRIu64 " and has found %" PRIu64
+                                    : " was skipped, as its predicate asks for %s %" PRId64 " and has found %" PRId64,
+                  compares[skip->compare], skip->value, skip->found);
+}
+
 /* `alike` ranks have returned, and notified the signal so many times. */
 static void add_returned(struct pto_stuck_wait *wait, const struct fact *fact, uint64_t group, uint64_t times,
                          uint32_t alike) {
@@ -275,6 +288,10 @@ static void add_returned(struct pto_stuck_wait *wait, const struct fact *fact, u
   const size_t size = sizeof wait->text;
   add_task(wait, fact, group);
   wait->is_cause = true;
+  if (group + 1 == fact->done && fact->last_skip.compare != PTO_ALWAYS) {
+    add_skip(text, size, &fact->last_skip);
+    return;
+  }
   pto_text_append(text, size, " has returned");
   if (times)
     pto_text_append(text, size, ", and notified it %" PRIu64 " time%s in all", times, times == 1 ? "" : "s");

@@ -92,6 +92,30 @@ static int only_rank_3_adds(struct pto_runtime *rt, void *context) {
   return submit_adds(rt, 01000);
 }
 
+/* The others notify rank 0 if an element is at least 3, which on rank 1 it is not.  Then they may go on with what has
+ * no end before rank 0's. */
+static int skips(struct pto_runtime *rt, bool goes_on) {
+  static const int32_t flags[4] = {3, 2, 3, 3};
+  const uint64_t shape[] = {1};
+  const uint32_t rank = pto_runtime_rank(rt);
+  struct pto_comm comm;
+  int status = pto_comm_create(rt, NULL, 0, 0, 4, &comm);
+  if (status) return status;
+  const struct pto_tensor flag = pto_external_tensor(rt, (void *)(uintptr_t)&flags[rank], PTO_INT32, 1, shape);
+  const struct pto_param params[] = {pto_scalar_u64(comm.id), pto_scalar_u64(rank), pto_scalar_u64(0110)};
+  const struct pto_launch launch = {.size = sizeof launch, .aiv0 = &adds_kernel, .predicate = {&flag, PTO_IF_GE, 3}};
+  status = pto_submit_group(rt, comm, &launch, params, 3, NULL);
+  return status || !goes_on ? status : submit_wait(rt, comm, 1, true);
+}
+static int rank_1_skips_its_task(struct pto_runtime *rt, void *context) {
+  (void)context;
+  return skips(rt, false);
+}
+static int rank_1_skips_its_task_and_goes_on(struct pto_runtime *rt, void *context) {
+  (void)context;
+  return skips(rt, true);
+}
+
 #define GROUPS 200u
 
 /* Many, of which a few are live at once; then one that rank 3 does not submit. */
@@ -238,6 +262,10 @@ static void test_what_waits_for_ever_and_what_is_wrong_is_told_with_its_values(v
        "value; rank 2 notified it last, 1 time in all"},
       {only_rank_3_adds, PTO_EDEADLOCK,
        "which is 1: task 0 of rank 1, of the same group has returned without notifying it; so has 1 other rank"},
+      {rank_1_skips_its_task, PTO_EDEADLOCK,
+       "which is 1: task 0 of rank 1, of the same group was skipped, as its predicate asks for >= 3 and has found 2"},
+      {rank_1_skips_its_task_and_goes_on, PTO_EDEADLOCK,
+       "which is 1: task 0 of rank 1, of the same group was skipped, as its predicate asks for >= 3 and has found 2"},
       {rank_1_polls_in_vain, PTO_EDEADLOCK,
        "rank 1: the orchestration polls memory, and all of its 0 tasks have completed: nothing is left that could "
        "change it"},

@@ -100,11 +100,19 @@ struct pto_world_message {
 struct pto_rank;
 typedef void pto_rank_take(struct pto_rank *rank, const struct pto_world_message *message);
 
+/* A predicate that was false. */
+struct pto_comm_skip {
+  uint16_t compare; /* enum pto_compare; PTO_ALWAYS: it was not */
+  bool is_unsigned; /* of 64 bits */
+  int64_t value, found;
+};
+
 /* A group that a rank has submitted. */
 struct pto_comm_group {
   uint64_t run, task_number;
   struct pto_task task;
   const void *call, *outer_call; /* where it was submitted, as in struct pto_trace_task */
+  struct pto_comm_skip skip;     /* once its run has ended: pto_comm_skip_of */
 };
 
 /* Of the ranks of a communicator, what one has said at its making. */
@@ -304,6 +312,8 @@ void pto_rank_run(struct pto_rank *rank, uint64_t horizon);
 uint64_t pto_rank_first_message_at(const struct pto_rank *rank);
 /* Up to when the rank can go on, if it is the one whose turn it is. */
 uint64_t pto_rank_horizon(const struct pto_rank *rank);
+/* Whether the task of the group was skipped, as far as that is known. */
+struct pto_comm_skip pto_comm_skip_of(const struct pto_rank *rank, const struct pto_comm_group *group);
 /* From now on the horizon of the running rank is at most that. */
 void pto_rank_limit(struct pto_rank *rank, uint64_t horizon);
 
