@@ -26,6 +26,14 @@ done
 # Timelines, bytes and JSON do not depend on threads.
 threads() { [ "$(digests --ranks 5 --chip a2a3 --set times=4 --set algorithm=two_phase)" = "$(digests --ranks 5 --chip a2a3 --set times=4 --set algorithm=two_phase --world-threads "$1")" ]; }
 for count in 2 3 5; do holds "the same on $count threads" threads $count; done
+# workers CPUS MOST: on two threads no rank has more workers, and some has.
+workers() {
+  taskset -c "$1" "$ptosim" run bgemm --ranks 2 --world-threads 2 --workers 3 --quiet --json "$work/w.json" || return 1
+  [ "$(grep -o '"workers": *[0-9]*' "$work/w.json" | grep -o '[0-9]*$' | sort -n | tail -1)" -le "$2" ]
+}
+cpus=$(nproc)
+holds 'workers and threads are no more than CPUs' workers 0-$((cpus - 1)) $((cpus > 3 ? cpus / 2 : 1))
+holds 'nor on one CPU' workers 0 1
 holds 'experts on several ranks, on threads' bash -c "
   '$ptosim' run expert_parallel_moe --case ragged >'$work/a' && '$ptosim' run expert_parallel_moe --case ragged --world-threads 2 >'$work/b' &&
   [ \"\$(grep -E '^  (trace|digest)' '$work/a')\" = \"\$(grep -E '^  (trace|digest)' '$work/b')\" ]"
