@@ -30,7 +30,9 @@
 #define SLOT_ELEMS 12u
 #define MOST_STEPS 160u
 #define COMMS 3u
-#define SIGNALS MOST_RANKS /* one for each rank that notifies: what counts two ranks may be there for the wrong one */
+#define BLOCKS 2u /* of a group, at most; each keeps to local slots of its own */
+/* One for each block that notifies: what counts two may be there for the wrong one. */
+#define SIGNALS (BLOCKS * MOST_RANKS)
 
 /* From ALL_REDUCE on: collectives of all ranks. */
 enum verb {
@@ -61,6 +63,7 @@ struct step {
   uint32_t signal;
   int32_t value; /* added, set to, or waited for */
   bool is_set, is_equal, is_test;
+  uint32_t block; /* that does it; of a GROUP_END: how many there are */
 };
 
 struct program {
@@ -93,9 +96,11 @@ static void add_step(struct program *p, struct step step) {
 static void make_group(struct program *p, uint32_t comm, uint32_t *used, int32_t (*signals)[MOST_RANKS][SIGNALS]) {
   static const uint32_t cuts[][2] = {{0, SLOT_ELEMS}, {0, SLOT_ELEMS / 2}, {SLOT_ELEMS / 2, SLOT_ELEMS}};
   const uint32_t count = p->member_count[comm], events = 1 + below(5), first = p->step_count, *cut = cuts[below(3)];
+  /* A chip of two vector cores may have a barrier on one of them, which waits for ranks that wait for this group. */
+  const uint32_t blocks = strcmp(p->chip, "a2a3") == 0 ? 1 + below(BLOCKS) : 1;
   for (uint32_t e = 0; e < events && *used + 2 < WINDOW_SLOTS; e++) {
     const uint32_t a = p->members[comm][below(count)], b = p->members[comm][below(count)];
-    const uint32_t s = place_of(p, comm, a);
+    const uint32_t block = below(blocks), s = BLOCKS * place_of(p, comm, a) + block;
     const uint32_t slot = (*used)++, kind = below(3);
     const struct step told = {.rank = a,
                               .peer = b,
@@ -104,7 +109,8 @@ static void make_group(struct program *p, uint32_t comm, uint32_t *used, int32_t
                               .begin = cut[0],
                               .end = cut[1],
                               .signal = s,
-                              .from = below(LOCAL_SLOTS),
+                              .from = BLOCKS * below(LOCAL_SLOTS / BLOCKS) + block,
+                              .block = block,
                               .value = 1 + (int32_t)below(3),
                               .verb = kind == 0   ? PUT
                                       : kind == 1 ? WRITE
@@ -123,16 +129,17 @@ static void make_group(struct program *p, uint32_t comm, uint32_t *used, int32_t
                               .comm = comm,
                               .signal = s,
                               .value = signals[comm][b][s],
+                              .block = block,
                               .is_test = below(3) == 0});
     struct step last = told;
     last.verb = kind == 0 ? COPY : GET;
     last.rank = b;
     last.peer = a;
-    last.to = below(LOCAL_SLOTS);
+    last.to = BLOCKS * below(LOCAL_SLOTS / BLOCKS) + block;
     if (kind != 2) add_step(p, last);
   }
   const uint32_t end = p->step_count;
-  add_step(p, (struct step){.verb = GROUP_END, .comm = comm, .begin = cut[0], .end = cut[1]});
+  add_step(p, (struct step){.verb = GROUP_END, .comm = comm, .begin = cut[0], .end = cut[1], .block = blocks});
   for (uint32_t i = first; i < end; i++) {
     struct step load = p->steps[i];
     if ((load.verb != PUT && load.verb != WRITE) || below(2)) continue;
@@ -361,7 +368,7 @@ static int run_share(const struct pto_kernel_args *args) {
   const struct share *share = (const struct share *)(uintptr_t)args->scalars[1].u64;
   int status = 0;
   for (uint32_t i = share->first; i < share->end && status == 0; i++)
-    if (share->program->steps[i].rank == share->rank)
+    if (share->program->steps[i].rank == share->rank && share->program->steps[i].block == args->core->block_index)
       status = do_step(args, &share->program->steps[i], args->scalars[0].u64, share->program);
   return status;
 }
@@ -468,9 +475,10 @@ static int orchestrate(struct pto_runtime *rt, void *context) {
       const struct pto_tensor touched = box_of(&window, 0, WINDOW_SLOTS, s);
       const struct pto_param params[] = {pto_inout(&local), pto_inout(&touched), pto_scalar_u64(comms[s->comm].id),
                                          pto_scalar_u64((uint64_t)(uintptr_t)&shares[rank][i])};
-      status = pto_submit_group(rt, comms[s->comm],
-                                &(struct pto_launch){.size = sizeof(struct pto_launch), .aiv0 = &share_kernel}, params,
-                                4, NULL);
+      status = pto_submit_group(
+          rt, comms[s->comm],
+          &(struct pto_launch){.size = sizeof(struct pto_launch), .aiv0 = &share_kernel, .block_count = s->block},
+          params, 4, NULL);
     }
     if (s->verb >= GROUP_END || s->verb == COMPUTE) first = i + 1;
   }
