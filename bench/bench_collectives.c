@@ -5,8 +5,8 @@
  * One JSON line a case: algorithm × ranks × bytes.  Control, launches and cores cost nothing here, so what is left is
  * latency and links: us of virtual time for one collective, closed_form_us, closed_form_percent (closed form over ours)
  * and bus_gb_s, which is bytes / time · 2 (n - 1) / n of an all-reduce, and · (n - 1) / n of the others, of the larger
- * tensor, as nccl-tests defines it.  peak_gb_s is what a link serves.  The samples are the nanoseconds of processor
- * time of one run of the world, all ranks.
+ * tensor, as nccl-tests defines it (of a broadcast · 1).  peak_gb_s is what a link serves.  The samples are the
+ * nanoseconds of processor time of one run of the world, all ranks.
  *
  * Closed forms: a latency α for a put and one for the signal behind it, B what a link serves, S the bytes.
  *
@@ -15,6 +15,8 @@
  *   one phase            2 α + S k / B                 k = 1 on a mesh, n - 1 on a switch
  *   two phases           2 (2 α + S k / (n B))
  *   reduce-scatter       2 α + S k / (n B)             as all-gather, all-to-all and MoE combine are
+ *   broadcast            2 α + S k / B                 the root sends to all
+ *   barrier              α                             a signal to all; it has no bytes, and no bandwidth
  *   MoE dispatch         that, and before it 2 α + M k / B for the counts, M = 16 + 4 n
  *
  * smpi_us is what SimGrid's SMPI says of the same messages on the same links, from where all its processes have begun:
@@ -50,14 +52,22 @@ enum verb {
   REDUCE_SCATTER,
   ALL_GATHER,
   ALL_TO_ALL,
+  BROADCAST,
+  BARRIER,
   MOE_DISPATCH,
   MOE_COMBINE,
   VERBS
 };
-static const char *const names[VERBS] = {"all_reduce_ring",      "all_reduce_bidirectional_ring",
-                                         "all_reduce_one_phase", "all_reduce_two_phase",
-                                         "reduce_scatter",       "all_gather",
-                                         "all_to_all",           "moe_dispatch",
+static const char *const names[VERBS] = {"all_reduce_ring",
+                                         "all_reduce_bidirectional_ring",
+                                         "all_reduce_one_phase",
+                                         "all_reduce_two_phase",
+                                         "reduce_scatter",
+                                         "all_gather",
+                                         "all_to_all",
+                                         "broadcast",
+                                         "barrier",
+                                         "moe_dispatch",
                                          "moe_combine"};
 
 struct job {
@@ -109,6 +119,10 @@ static int submit(struct pto_runtime *rt, struct pto_comm comm, const struct job
     return pto_submit_all_gather(rt, comm, &piece, &whole);
   case ALL_TO_ALL:
     return pto_submit_all_to_all(rt, comm, &whole, &other);
+  case BROADCAST:
+    return pto_submit_broadcast(rt, comm, &whole, &other, 0);
+  case BARRIER:
+    return pto_submit_comm_barrier(rt, comm, NULL);
   case MOE_DISPATCH:
   case MOE_COMBINE:
     return submit_moe(rt, comm, job);
@@ -188,7 +202,10 @@ static double closed_form_us(const struct job *job, bool is_mesh, double alpha_u
   case BIDIRECTIONAL_RING: /* a ring where there are two ranks, or both ways share a link */
     return 2 * (n - 1) * (2 * alpha_us + s / (n * bytes_per_us) / (n > 2 && is_mesh ? 2 : 1));
   case ONE_PHASE:
+  case BROADCAST:
     return 2 * alpha_us + s * k / bytes_per_us;
+  case BARRIER:
+    return alpha_us;
   case TWO_PHASE:
     return 2 * (2 * alpha_us + s * k / (n * bytes_per_us));
   case MOE_DISPATCH:
@@ -204,15 +221,18 @@ static struct pto_bench_message messages[MOST_MESSAGES];
 static uint32_t message_count;
 static bool has_peer;
 
-/* A step of puts, and one of the signals behind them: to all others, or `ahead` places on alone. */
+/* A step of puts, and one of the signals behind them: to all others, or `ahead` places on alone.  A broadcast has but
+ * one source, and a barrier no puts. */
 static void add_steps(const struct job *job, uint32_t step, uint32_t ahead, uint64_t bytes) {
   const uint32_t n = job->ranks;
-  for (uint32_t is_signal = 0; is_signal < 2; is_signal++)
-    for (uint32_t source = 0; source < n; source++)
+  for (uint32_t is_signal = job->verb == BARRIER; is_signal < 2; is_signal++)
+    for (uint32_t source = 0; source < (job->verb == BROADCAST ? 1 : n); source++)
       for (uint32_t hop = ahead ? ahead : 1; hop <= (ahead ? ahead : n - 1); hop++) {
         PTO_ASSERT(message_count < MOST_MESSAGES);
-        messages[message_count++] = (struct pto_bench_message){
-            .step = step + is_signal, .source = source, .target = (source + hop) % n, .bytes = is_signal ? 0 : bytes};
+        messages[message_count++] = (struct pto_bench_message){.step = job->verb == BARRIER ? 0 : step + is_signal,
+                                                               .source = source,
+                                                               .target = (source + hop) % n,
+                                                               .bytes = is_signal ? 0 : bytes};
       }
 }
 
@@ -231,6 +251,7 @@ static void make_messages(const struct job *job) {
     }
     break;
   case ONE_PHASE:
+  case BROADCAST:
     add_steps(job, 0, 0, job->bytes);
     break;
   case TWO_PHASE:
@@ -255,6 +276,14 @@ static void add_smpi(struct pto_bench_line *line, const struct job *job, double 
   pto_bench_line_real(line, "smpi_percent", smpi_ps * 1e-4 / us);
 }
 
+/* Bytes of the busiest way over those of the larger tensor. */
+static double bus_factor(const struct job *job) {
+  const double n = job->ranks;
+  if (job->verb == BARRIER) return 0;
+  if (job->verb == BROADCAST) return 1;
+  return (job->verb < REDUCE_SCATTER ? 2 : 1) * (n - 1) / n;
+}
+
 static void measure(struct job *job, const char *fabric, bool is_mesh) {
   const double bytes_per_us =
       (double)job->chip.fabric.tiers[PTO_CHIP_NODE].bandwidth_mbps * job->chip.fabric.link_percent / 100;
@@ -267,7 +296,7 @@ static void measure(struct job *job, const char *fabric, bool is_mesh) {
     us = (double)run(job, true) * 1e-6 - before_us;
     pto_samples_add(&samples, pto_bench_cpu_ns() - begin);
   }
-  const double closed = closed_form_us(job, is_mesh, alpha_us, bytes_per_us), n = job->ranks;
+  const double closed = closed_form_us(job, is_mesh, alpha_us, bytes_per_us);
   struct pto_bench_line *line = pto_bench_line_begin("collectives", PTO_BENCH_SYSTEM);
   pto_bench_line_text(line, "fabric", fabric);
   pto_bench_line_text(line, "algorithm", names[job->verb]);
@@ -277,8 +306,7 @@ static void measure(struct job *job, const char *fabric, bool is_mesh) {
   pto_bench_line_real(line, "closed_form_us", closed);
   pto_bench_line_real(line, "closed_form_percent", 100 * closed / us);
   add_smpi(line, job, us);
-  pto_bench_line_real(line, "bus_gb_s",
-                      (double)job->bytes / us * 1e-3 * (job->verb < REDUCE_SCATTER ? 2 : 1) * (n - 1) / n);
+  pto_bench_line_real(line, "bus_gb_s", (double)job->bytes / us * 1e-3 * bus_factor(job));
   pto_bench_line_real(line, "peak_gb_s", bytes_per_us * 1e-3);
   pto_bench_line_print(line, &samples);
 }

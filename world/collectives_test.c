@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Collectives against loops that do what their names say: every algorithm, dtype and reduction, 2 to 16 ranks, sizes
- * that do not divide, in place and not, one after another on the same communicator.
+ * that do not divide, in place and not, one after another on the same communicator.  A barrier ends on no rank before
+ * it has begun on all.
  *
- * Sums of f32 are compared bit by bit, added in the order that the algorithm promises; of other dtypes the numbers are
- * small integers, whose sums are exact in any order.
+ * Sums of f32, and fine ones of fp16 and bf16, are compared bit by bit, added in the order that the algorithm promises;
+ * of other dtypes the numbers are small integers, whose sums are exact in any order.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +18,9 @@
 
 #include <pto/collectives.h>
 #include <pto/program.h>
+#include <pto/remote.h>
 #include <runtime/base/dtype.h>
+#include <runtime/control/control.h>
 
 #define MOST_RANKS 16u
 #define MOST_ELEMS 1200u
@@ -30,8 +33,8 @@ struct job {
   enum pto_reduction reduction;
   uint32_t dtype, ranks, root;
   uint64_t in_count, out_count[MOST_RANKS];
-  bool in_place;
-  uint32_t times; /* the collective is done again, on what it gave where that has the size of in */
+  bool in_place, is_fine; /* fine: of numbers whose sums depend on the order; so is all f32 */
+  uint32_t times;         /* the collective is done again, on what it gave where that has the size of in */
   struct pto_array in[MOST_RANKS], out[MOST_RANKS];
 };
 
@@ -88,12 +91,18 @@ static int run_rank(struct pto_rank *rank, void *context) {
 
 /* ---- what it is to give ---- */
 
-static double combine(enum pto_reduction reduction, double a, double b) {
-  switch (reduction) {
+static double rounded(uint32_t dtype, float value) {
+  if (dtype == PTO_FLOAT16) return (double)pto_fp16_to_f32(pto_fp16_from_f32(value));
+  if (dtype == PTO_BFLOAT16) return (double)pto_bf16_to_f32(pto_bf16_from_f32(value));
+  return (double)value;
+}
+
+static double combine(const struct job *job, double a, double b) {
+  switch (job->reduction) {
   case PTO_REDUCE_SUM:
-    return (double)((float)a + (float)b);
+    return rounded(job->dtype, (float)a + (float)b);
   case PTO_REDUCE_PRODUCT:
-    return (double)((float)a * (float)b);
+    return rounded(job->dtype, (float)a * (float)b);
   case PTO_REDUCE_MAXIMUM:
     return a > b ? a : b;
   case PTO_REDUCE_MINIMUM:
@@ -107,7 +116,7 @@ static double fold(const struct job *job, double (*x)[MOST_ELEMS], uint64_t k, u
   double sum = x[first][k];
   for (uint32_t i = 1, at = first; i < job->ranks; i++) {
     at = (at + step) % job->ranks;
-    sum = combine(job->reduction, sum, x[at][k]);
+    sum = combine(job, sum, x[at][k]);
   }
   return sum;
 }
@@ -153,6 +162,8 @@ static struct pto_array array_of(uint32_t dtype, uint64_t count) {
       .dtype = dtype, .ndims = 1, .shape = {count}, .numel = count, .data = calloc(1, 8 * count + 64)};
 }
 
+static uint32_t order_matters; /* elements whose sum is another one from the next rank on */
+
 static void run_job(struct job *job, uint32_t seed) {
   static double x[MOST_RANKS][MOST_ELEMS], y[MOST_RANKS][MOST_ELEMS];
   uint32_t state = seed;
@@ -164,12 +175,14 @@ static void run_job(struct job *job, uint32_t seed) {
     job->out[r] = array_of(job->dtype, job->out_count[r]);
     for (uint64_t k = 0; k < job->in_count; k++) {
       const uint32_t random = next_random(&state) >> 8;
-      x[r][k] = job->dtype == PTO_FLOAT32 ? (double)((float)random / 4099.0F - 1000.0F)
-                : job->dtype == PTO_BOOL  ? random % 2
-                                          : random % 2 + 1;
+      x[r][k] = job->dtype == PTO_FLOAT32 || job->is_fine ? rounded(job->dtype, (float)random / 4099.0F - 1000.0F)
+                : job->dtype == PTO_BOOL                  ? random % 2
+                                                          : random % 2 + 1;
       pto_array_set(&job->in[r], k, x[r][k]);
     }
   }
+  for (uint64_t k = 0; k < job->in_count && job->is_fine; k++)
+    order_matters += fold(job, x, k, 0, 1) != fold(job, x, k, 1, 1);
   for (uint32_t i = 0; i < job->times; i++) {
     for (uint32_t r = 0; r < job->ranks; r++)
       for (uint64_t k = 0; k < job->out_count[r]; k++) y[r][k] = expected(job, x, r, k);
@@ -208,6 +221,29 @@ static void test_f32_is_added_in_the_order_of_the_name(void **state) {
                           .times = 1 + c};
         run_job(&job, 7 * i + c);
       }
+}
+
+static void test_halves_are_added_in_that_order_too(void **state) {
+  (void)state;
+  static const uint32_t ranks[] = {2, 8, 16}, dtypes[] = {PTO_FLOAT16, PTO_BFLOAT16};
+  for (uint32_t i = 0; i < 3; i++)
+    for (uint32_t d = 0; d < 2; d++) {
+      order_matters = 0;
+      for (uint32_t algorithm = 0; algorithm <= PTO_ALL_REDUCE_BIDIRECTIONAL_RING; algorithm++) {
+        struct job job = {.algorithm = (enum pto_all_reduce)algorithm,
+                          .dtype = dtypes[d],
+                          .ranks = ranks[i],
+                          .in_count = 67,
+                          .in_place = algorithm % 2,
+                          .is_fine = true,
+                          .times = 1};
+        run_job(&job, 3 * i + d);
+        job.verb = REDUCE_SCATTER;
+        job.in_place = false;
+        if (algorithm == 0) run_job(&job, 3 * i + d);
+      }
+      assert_true(ranks[i] == 2 || order_matters > 100);
+    }
 }
 
 static void test_every_dtype_and_reduction(void **state) {
@@ -250,18 +286,124 @@ static void test_the_others(void **state) {
 static void test_what_moves_takes_every_dtype(void **state) {
   (void)state;
   for (uint32_t dtype = 0; dtype < PTO_DTYPE_COUNT; dtype++)
-    for (uint32_t verb = ALL_GATHER; verb <= ALL_TO_ALL; verb++) {
-      struct job job = {.verb = (enum verb)verb, .dtype = dtype, .ranks = 3, .root = 1, .in_count = 24, .times = 3};
-      run_job(&job, dtype);
+    for (uint32_t verb = ALL_GATHER; verb <= ALL_TO_ALL; verb++)
+      for (uint32_t ranks = 3; ranks <= 8; ranks += 5) {
+        const uint64_t unit = pto_dtype_is_four_bit(dtype) ? 2 : 1;
+        struct job job = {.verb = (enum verb)verb,
+                          .dtype = dtype,
+                          .ranks = ranks,
+                          .root = 1,
+                          .in_count = unit * (verb == ALL_TO_ALL ? 7 * ranks : 23),
+                          .times = 3};
+        run_job(&job, dtype);
+      }
+}
+
+/* ---- a barrier ---- */
+
+/* When it began and ended on each rank, and what was read behind it. */
+struct coming {
+  uint64_t begin[MOST_RANKS], end[MOST_RANKS];
+  float given[MOST_RANKS], got[MOST_RANKS];
+};
+
+static int give_late(const struct pto_kernel_args *args) {
+  const int status = pto_core_work(args, &(struct pto_cost){.bytes_in = args->scalars[0].u64});
+  return status ? status : pto_core_put(args, &args->tensors[1], &args->tensors[0]);
+}
+static int take(const struct pto_kernel_args *args) {
+  *(float *)args->tensors[1].addr = *(const float *)args->tensors[0].addr;
+  return 0;
+}
+static const struct pto_kernel_param give_params[] = {{.name = "x", .mode = PTO_INPUT},
+                                                      {.name = "to", .mode = PTO_OUTPUT},
+                                                      {"bytes", PTO_SCALAR, 0, 0, 0, PTO_SCALAR_U64}};
+static const struct pto_kernel_param take_params[] = {{.name = "window", .mode = PTO_INPUT},
+                                                      {.name = "z", .mode = PTO_OUTPUT}};
+static const struct pto_kernel giver = {.name = "give_late",
+                                        .cores = PTO_AIV,
+                                        .flags = PTO_KERNEL_REMOTE,
+                                        .params = give_params,
+                                        .param_count = 3,
+                                        .run = give_late};
+static const struct pto_kernel taker = {
+    .name = "take", .cores = PTO_AIV, .params = take_params, .param_count = 2, .run = take};
+
+/* Task 0 gives the next rank a number, the later the rank; task 1 is the barrier; task 2 takes what has come. */
+static int meet(struct pto_runtime *rt, void *context) {
+  struct coming *coming = context;
+  static const uint64_t one[] = {1};
+  const uint32_t rank = pto_runtime_rank(rt), count = pto_runtime_rank_count(rt);
+  struct pto_comm comm, data;
+  struct pto_task barrier;
+  int status = pto_comm_create_for_collectives(rt, NULL, 0, 64, &comm);
+  if (status == PTO_OK) status = pto_comm_create(rt, NULL, 0, 64, 0, &data);
+  if (status) return status;
+  const struct pto_tensor given = pto_external_tensor(rt, &coming->given[rank], PTO_FLOAT32, 1, one);
+  const struct pto_tensor got = pto_external_tensor(rt, &coming->got[rank], PTO_FLOAT32, 1, one);
+  const struct pto_tensor to = pto_comm_peer(rt, data, (rank + 1) % count, PTO_FLOAT32, 1, one);
+  const struct pto_tensor window = pto_comm_window(rt, data, PTO_FLOAT32, 1, one);
+  const struct pto_param gives[] = {pto_input(&given), pto_output(&to), pto_scalar_u64((rank * 5 % 7 + 1) << 20)};
+  const struct pto_param takes[] = {pto_input(&window), pto_output(&got)};
+  const struct pto_launch late = {.size = sizeof late, .aiv0 = &giver};
+  const struct pto_launch behind = {.size = sizeof behind, .aiv0 = &taker, .after = &barrier, .after_count = 1};
+  status = pto_submit_group(rt, comm, &late, gives, 3, NULL);
+  if (status == PTO_OK) status = pto_submit_comm_barrier(rt, comm, &barrier);
+  return status ? status : pto_submit(rt, &behind, takes, 2, NULL);
+}
+
+static int run_comer(struct pto_rank *rank, void *context) {
+  struct coming *coming = context;
+  const uint32_t index = pto_rank_index(rank);
+  struct pto_runtime *rt = NULL;
+  const struct pto_config config = {
+      .size = sizeof config, .engine = "virtual", .chip = "a2a3", .rank = rank, .record = PTO_RECORD_TIMELINE};
+  assert_int_equal(pto_runtime_create(&config, &rt), PTO_OK);
+  const int status = pto_run(rt, meet, context);
+  if (status) pto_rank_set_error(rank, pto_last_error(rt));
+  const struct pto_trace *trace = pto_runtime_trace(rt);
+  coming->begin[index] = UINT64_MAX;
+  for (uint64_t i = 0; i < trace->spans[0].count; i++) {
+    const struct pto_trace_span *span = pto_trace_log_at(&trace->spans[0], i);
+    if (span->task != 1) continue;
+    coming->begin[index] = span->begin < coming->begin[index] ? span->begin : coming->begin[index];
+    coming->end[index] = span->end > coming->end[index] ? span->end : coming->end[index];
+  }
+  pto_runtime_destroy(rt);
+  return status;
+}
+
+static void test_no_barrier_ends_before_all_have_begun(void **state) {
+  (void)state;
+  for (uint32_t ranks = 2; ranks <= MOST_RANKS; ranks *= 2)
+    for (uint32_t threads = 1; threads <= 2; threads++) {
+      struct coming coming = {.given = {0}};
+      struct pto_world *world = NULL;
+      uint64_t last = 0, first = UINT64_MAX;
+      for (uint32_t r = 0; r < ranks; r++) coming.given[r] = (float)(r + 10);
+      const struct pto_world_config config = {
+          .size = sizeof config, .ranks = ranks, .chip = "a2a3", .threads = threads};
+      assert_int_equal(pto_world_create(&config, &world, NULL, 0), PTO_OK);
+      if (pto_world_run(world, run_comer, &coming)) fail_msg("%s", pto_world_last_error(world));
+      pto_world_destroy(world);
+      for (uint32_t r = 0; r < ranks; r++) last = coming.begin[r] > last ? coming.begin[r] : last;
+      for (uint32_t r = 0; r < ranks; r++) first = coming.begin[r] < first ? coming.begin[r] : first;
+      assert_true(first < last);
+      for (uint32_t r = 0; r < ranks; r++) {
+        assert_true(coming.end[r] > last);
+        assert_true(coming.got[r] == coming.given[(r + ranks - 1) % ranks]);
+      }
     }
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_f32_is_added_in_the_order_of_the_name),
+      cmocka_unit_test(test_halves_are_added_in_that_order_too),
       cmocka_unit_test(test_every_dtype_and_reduction),
       cmocka_unit_test(test_the_others),
       cmocka_unit_test(test_what_moves_takes_every_dtype),
+      cmocka_unit_test(test_no_barrier_ends_before_all_have_begun),
   };
   return cmocka_run_group_tests_name("collectives", tests, NULL, NULL);
 }

@@ -12,9 +12,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <runtime/base/call_stack.h>
 #include <runtime/base/grow.h>
 #include <runtime/control/call_list.h>
 #include <runtime/control/runtime_state.h>
+#include <runtime/trace/place.h>
 #include <runtime/trace/segment.h>
 
 static struct pto_rank *rank_of(const struct pto_runtime *rt) { return rt->config.rank; }
@@ -58,7 +60,8 @@ static bool reserve_window(struct pto_rank_comm *comm) {
   comm->peer_spread = spread;
   comm->signals = calloc(signals, sizeof *comm->signals);
   comm->notified = calloc(signals * comm->size, sizeof *comm->notified);
-  if (!comm->signals || !comm->notified || !pto_reserve_init(&comm->window, spread) ||
+  comm->last_notified = calloc(signals, sizeof *comm->last_notified);
+  if (!comm->signals || !comm->notified || !comm->last_notified || !pto_reserve_init(&comm->window, spread) ||
       !pto_reserve_init(&comm->peers, spread * comm->size))
     return false;
   return mprotect(comm->peers.addr, spread * comm->size, PROT_NONE) == 0;
@@ -69,6 +72,7 @@ void pto_rank_comm_destroy(struct pto_rank_comm *comm) {
   pto_reserve_fini(&comm->peers);
   free(comm->signals);
   free(comm->notified);
+  free(comm->last_notified);
   free(comm->groups);
   free(comm);
 }
@@ -328,6 +332,11 @@ static struct pto_comm_group *add_group(const struct pto_runtime *rt, struct pto
   return pto_grow(&comm->groups, &comm->group_count, &comm->group_capacity, sizeof(struct pto_comm_group));
 }
 
+/* Whether the run records callers or not: groups are few, and sentences of what waits for ever name them. */
+static const void *find_outer_call(const struct pto_rank *rank, const void *call) {
+  return rank->part->world->name_call && !pto_place_of(call) ? pto_call_stack_outer(call) : NULL;
+}
+
 int pto_comm_submit(struct pto_runtime *rt, struct pto_comm comm, const struct pto_launch *launch,
                     const struct pto_param *params, uint32_t count, const struct pto_comm_request *request,
                     struct pto_task *task_out) {
@@ -355,7 +364,8 @@ int pto_comm_submit(struct pto_runtime *rt, struct pto_comm comm, const struct p
   its.sync_start = true;
   struct pto_comm_group *group = add_group(rt, own);
   if (!group) return PTO_REFUSE(rt, PTO_ENOMEM, "pto_submit_group: no memory");
-  *group = (struct pto_comm_group){.run = rank->run, .task_number = rt->task_count, .call = call};
+  *group = (struct pto_comm_group){
+      .run = rank->run, .task_number = rt->task_count, .call = call, .outer_call = find_outer_call(rank, call)};
   rt->place = call;
   status = pto_submit(rt, &its, params, count, &task);
   rt->place = place;

@@ -10,6 +10,7 @@
 #include <runtime/base/grow.h>
 #include <runtime/base/sanitizer.h>
 #include <runtime/control/runtime_state.h>
+#include <sim/host/current.h>
 
 /* As much as a main thread has; sanitizers put red zones around what lies on a stack. */
 #define STACK_BYTES ((PTO_HAS_SANITIZER ? 4 : 1) * (UINT64_C(8) << 20))
@@ -121,8 +122,34 @@ static bool begin_run(struct pto_rank_clock *clock, struct pto_virtual_cores *co
   return true;
 }
 
+struct pto_comm_skip pto_comm_skip_of(const struct pto_rank *rank, const struct pto_comm_group *group) {
+  if (!rank->rt || group->run != rank->run) return group->skip;
+  const struct pto_task_rings *rings = &rank->rt->rings;
+  const uint32_t ring = (uint32_t)(group->task.id >> 62);
+  const uint64_t sequence = group->task.id & (UINT64_MAX >> 2);
+  const uint32_t slot = pto_task_slot_index(rings, ring, sequence);
+  const struct pto_task_cold *cold = &rings->cold[slot];
+  if (rings->rings[ring].head - sequence > rings->window) return (struct pto_comm_skip){0}; /* it is another's */
+  if (!(rings->slots[slot].flags & PTO_TASK_HAS_PREDICATE) || !(cold->predicate_compare & PTO_PREDICATE_SKIPPED))
+    return (struct pto_comm_skip){0};
+  return (struct pto_comm_skip){.compare = cold->predicate_compare & ~PTO_PREDICATE_SKIPPED,
+                                .is_unsigned = cold->predicate_dtype == PTO_UINT64,
+                                .value = cold->predicate_value,
+                                .found = cold->predicate_found};
+}
+
+/* For ranks that go on to wait for the last groups of this one. */
+static void keep_skips(struct pto_rank *rank) {
+  for (size_t i = 0; i < rank->comm_count; i++) {
+    const struct pto_rank_comm *comm = rank->comms[i];
+    struct pto_comm_group *last = comm->group_count ? &comm->groups[comm->group_count - 1] : NULL;
+    if (last) last->skip = pto_comm_skip_of(rank, last);
+  }
+}
+
 static void end_run(struct pto_rank_clock *clock, uint64_t elapsed_ps) {
   struct pto_rank *rank = (struct pto_rank *)(void *)clock;
+  keep_skips(rank);
   rank->base_ps += elapsed_ps;
   if (rank->rt) rank->last_task_count = rank->rt->task_count;
   rank->rt = NULL;
@@ -146,6 +173,7 @@ uint64_t pto_rank_horizon(const struct pto_rank *rank) {
 
 static void run_main(void *context) {
   struct pto_rank *rank = context;
+  pto_engine_current.rank_number = rank->index + 1; /* of a thread that is its own */
   rank->status = rank->part->world->main(rank, rank->part->world->context);
   rank->is_over = true;
 }
@@ -167,7 +195,9 @@ void pto_rank_run(struct pto_rank *rank, uint64_t horizon) {
   }
   rank->clock.horizon = to_engine(rank, horizon);
   rank->part->current = rank;
+  pto_engine_current.rank_number = rank->index + 1;
   resume(rank);
+  pto_engine_current.rank_number = 0;
   rank->part->current = NULL;
   rank->is_looking_again = false;
   if (rank->is_over) rank->next_at = pto_rank_first_message_at(rank);

@@ -376,6 +376,7 @@ void pto_rank_take_signal(struct pto_rank *rank, const struct pto_world_message 
   int32_t *signal = &comm->signals[message->signal];
   *signal = message->is_set ? message->value : (int32_t)((uint32_t)*signal + (uint32_t)message->value);
   comm->notified[(size_t)message->signal * comm->size + source]++;
+  comm->last_notified[message->signal] = source;
   size_t left = 0;
   for (size_t i = 0; i < rank->wait_count; i++) {
     const struct pto_signal_wait wait = rank->waits[i];
@@ -390,11 +391,25 @@ void pto_rank_take_signal(struct pto_rank *rank, const struct pto_world_message 
   note_change(rank);
 }
 
+/* A kernel that tests signals again and again lets time pass, as one that polls memory does. */
+static int yield_between_tests(const struct pto_kernel_args *args, const struct pto_rank_comm *comm, uint32_t signal) {
+  struct pto_waiting_core *core = core_of(args);
+  struct pto_rendezvous_table *table = &core->all->rendezvous;
+  const struct pto_rendezvous_member member = {core->message.rendezvous, core->message.role};
+  const struct pto_peer_wait test = {
+      .call = PTO_PEER_TEST, .comm = comm->number, .signal = signal, .found = comm->signals[signal]};
+  if (!pto_rendezvous_test(table, member, &test)) return 0;
+  const int status = core->port.ops->yield(args, false);
+  if (status == 0) (void)pto_rendezvous_test(table, member, &test);
+  return status;
+}
+
 int pto_core_test_signal(const struct pto_kernel_args *args, uint64_t id, uint32_t signal, int32_t *value) {
   struct pto_rank_comm *comm;
   struct pto_rank *rank;
   int status = check_call(args, "pto_core_test_signal", &rank);
   if (status == 0) status = check_comm(args, "pto_core_test_signal", rank, id, signal, &comm);
+  if (status == 0) status = yield_between_tests(args, comm, signal);
   if (status != 0) return status;
   *value = comm->signals[signal];
   pto_rank_record_now(

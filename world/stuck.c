@@ -5,7 +5,8 @@
  * What a core waits for is a signal of its own rank.  Who was to notify it is not known, but its group is: the kernels
  * that the ranks of the communicator submit as the same group.  A rank that has not submitted its part, whose part has
  * not begun, or has returned, is named, in this order; then those that have never notified the signal.  What the rank
- * has submitted instead is named with its line.
+ * has submitted instead is named with its line.  Of a signal that is above the value that it is to be, who notified it
+ * last is named.
  *
  * Parts tell each other how far each rank is with each communicator, and then what they say of their ranks.  The wait
  * that the others come down to is said first: from the first one on along who is named, to a rank that does not wait.
@@ -35,23 +36,29 @@ struct fact {
   uint64_t uid;
   uint32_t rank;
   bool is_created;
-  uint8_t orchestration;    /* enum orchestration */
-  uint8_t state;            /* enum group_state, of the first group that is not done */
-  uint32_t pending;         /* tasks that this one comes after and that are not done */
-  uint64_t task_count;      /* that it has submitted in all */
-  uint64_t submitted, done; /* groups */
-  uint64_t first_task;      /* of that group */
-  uint64_t last_task;       /* of the one before */
-  uint64_t last_submitted;  /* task; UINT64_MAX: not known */
-  uint64_t next_task;       /* of the one behind the first that is not done, where it is submitted */
+  uint8_t orchestration;          /* enum orchestration */
+  uint8_t state;                  /* enum group_state, of the first group that is not done */
+  uint32_t pending;               /* tasks that this one comes after and that are not done */
+  uint64_t task_count;            /* that it has submitted in all */
+  uint64_t submitted, done;       /* groups */
+  uint64_t first_task;            /* of that group */
+  uint64_t last_task;             /* of the one before */
+  struct pto_comm_skip last_skip; /* of that task */
+  uint64_t last_submitted;        /* task; UINT64_MAX: not known */
+  uint64_t next_task;             /* of the one behind the first that is not done, where it is submitted */
   struct place first_place, last_place, submitted_place, next_place; /* of these */
 };
 
-static struct place place_of(const struct pto_rank *rank, const void *call) {
+static struct place place_of(const struct pto_rank *rank, const void *call, const void *outer) {
   struct place place = {.call = call};
   const struct pto_world *world = rank->part->world;
-  if (call && world->name_call) world->name_call(world->name_context, call, place.text, sizeof place.text);
+  if (call && world->name_call) world->name_call(world->name_context, call, outer, place.text, sizeof place.text);
   return place;
+}
+
+static struct place place_of_group(const struct pto_rank *rank, const struct pto_rank_comm *comm, uint64_t n) {
+  const struct pto_comm_group *group = pto_comm_group_at(comm, n);
+  return place_of(rank, group->call, group->outer_call);
 }
 
 static bool has_begun(const struct pto_rank *rank, uint64_t task_number) {
@@ -81,10 +88,10 @@ static void find_last_submitted(const struct pto_rank *rank, const struct pto_ra
   if (tasks && tasks->count) {
     const struct pto_trace_task *task = pto_trace_log_at(tasks, tasks->count - 1);
     fact->last_submitted = task->number;
-    fact->submitted_place = place_of(rank, task->outer_call ? task->outer_call : task->call);
+    fact->submitted_place = place_of(rank, task->call, task->outer_call);
   } else if (fact->submitted > comm->forgotten_groups) {
     fact->last_submitted = pto_comm_group_at(comm, fact->submitted - 1)->task_number;
-    fact->submitted_place = place_of(rank, pto_comm_group_at(comm, fact->submitted - 1)->call);
+    fact->submitted_place = place_of_group(rank, comm, fact->submitted - 1);
   }
 }
 
@@ -110,18 +117,19 @@ static struct fact fact_of(const struct pto_rank *rank, const struct pto_rank_co
   if (fact.done < fact.submitted) {
     const struct pto_comm_group *group = pto_comm_group_at(comm, fact.done);
     fact.first_task = group->task_number;
-    fact.first_place = place_of(rank, group->call);
+    fact.first_place = place_of_group(rank, comm, fact.done);
     if (has_begun(rank, group->task_number)) fact.state = BEGUN;
     slot = find_slot(rank, group->task_number, &index);
     if (slot) fact.pending = slot->pending;
   }
   if (fact.done + 1 < fact.submitted) {
     fact.next_task = pto_comm_group_at(comm, fact.done + 1)->task_number;
-    fact.next_place = place_of(rank, pto_comm_group_at(comm, fact.done + 1)->call);
+    fact.next_place = place_of_group(rank, comm, fact.done + 1);
   }
   if (fact.done > comm->forgotten_groups) fact.last_task = pto_comm_group_at(comm, fact.done - 1)->task_number;
   if (fact.done > comm->forgotten_groups)
-    fact.last_place = place_of(rank, pto_comm_group_at(comm, fact.done - 1)->call);
+    fact.last_skip = pto_comm_skip_of(rank, pto_comm_group_at(comm, fact.done - 1));
+  if (fact.done > comm->forgotten_groups) fact.last_place = place_of_group(rank, comm, fact.done - 1);
   find_last_submitted(rank, comm, &fact);
   return fact;
 }
@@ -263,6 +271,16 @@ static void add_not_begun(struct pto_stuck_wait *wait, const struct fact *fact, 
                     fact->pending == 1 ? "is" : "are");
 }
 
+/* " was skipped, as its predicate asks for >= 1 and has found 0" */
+static void add_skip(char *text, size_t size, const struct pto_comm_skip *skip) {
+  static const char *const compares[] = {[PTO_IF_EQ] = "=",  [PTO_IF_NE] = "!=", [PTO_IF_LT] = "<",
+                                         [PTO_IF_LE] = "<=", [PTO_IF_GT] = ">",  [PTO_IF_GE] = ">="};
+  pto_text_append(text, size,
+                  skip->is_unsigned ? " was skipped, as its predicate asks for %s %" PRIu64 " and has found %" PRIu64
+                                    : " was skipped, as its predicate asks for %s %" PRId64 " and has found %" PRId64,
+                  compares[skip->compare], skip->value, skip->found);
+}
+
 /* `alike` ranks have returned, and notified the signal so many times. */
 static void add_returned(struct pto_stuck_wait *wait, const struct fact *fact, uint64_t group, uint64_t times,
                          uint32_t alike) {
@@ -270,23 +288,55 @@ static void add_returned(struct pto_stuck_wait *wait, const struct fact *fact, u
   const size_t size = sizeof wait->text;
   add_task(wait, fact, group);
   wait->is_cause = true;
+  if (group + 1 == fact->done && fact->last_skip.compare != PTO_ALWAYS) {
+    add_skip(text, size, &fact->last_skip);
+    return;
+  }
   pto_text_append(text, size, " has returned");
   if (times)
     pto_text_append(text, size, ", and notified it %" PRIu64 " time%s in all", times, times == 1 ? "" : "s");
   else
     pto_text_append(text, size, " without notifying it");
-  if (alike > 1) pto_text_append(text, size, "; so have %" PRIu32 " other ranks", alike - 1);
+  if (alike > 1)
+    pto_text_append(text, size, alike == 2 ? "; so has %" PRIu32 " other rank" : "; so have %" PRIu32 " other ranks",
+                    alike - 1);
+}
+
+/* Notified too often, or by too much: who did not notify it had not to. */
+static bool has_passed(const struct pto_peer_wait *wait) {
+  return wait->call == PTO_PEER_SIGNAL && wait->compare == PTO_IF_EQ && wait->found > wait->value;
+}
+
+static void add_passed(struct pto_stuck_wait *wait, const struct pto_rank_comm *comm, uint32_t signal) {
+  const uint32_t last = comm->last_notified[signal];
+  const uint64_t times = notified(comm, signal, last);
+  wait->blamed = comm->ranks[last];
+  wait->is_cause = true;
+  pto_text_append(wait->text, sizeof wait->text,
+                  ": it has passed that value; rank %" PRIu32 " notified it last, %" PRIu64 " time%s in all",
+                  wait->blamed, times, times == 1 ? "" : "s");
+}
+
+/* It waits for one, or polls one. */
+static bool is_of_signal(const struct pto_core_wait *wait) {
+  const enum pto_peer_call call = (enum pto_peer_call)wait->peer.call;
+  return (wait->waits_for == PTO_WAITS_FOR_PEER && call == PTO_PEER_SIGNAL) ||
+         (wait->waits_for == PTO_WAITS_FOR_CHANGE && call == PTO_PEER_TEST);
 }
 
 static void add_reason(struct pto_stuck_wait *stuck, const struct pto_rank *rank, const struct pto_core_wait *wait) {
   const struct pto_exchange_bytes *facts = &rank->part->in;
-  if (wait->waits_for != PTO_WAITS_FOR_PEER || wait->peer.call != PTO_PEER_SIGNAL) return;
+  if (!is_of_signal(wait)) return;
   const struct pto_rank_comm *comm = pto_rank_comm_at(rank, wait->peer.comm);
   const uint64_t group = comm ? pto_comm_group_of(rank, comm, wait->task_number) : UINT64_MAX;
   if (group == UINT64_MAX) return;
-  const struct place own = place_of(rank, pto_comm_group_at(comm, group)->call);
+  const struct place own = place_of_group(rank, comm, group);
   stuck->call = own.call;
   if (own.text[0]) pto_text_append(stuck->text, sizeof stuck->text, ", in the task submitted at %s", own.text);
+  if (has_passed(&wait->peer)) {
+    add_passed(stuck, comm, wait->peer.signal);
+    return;
+  }
   uint32_t place = find_in_state(facts, comm, group, PART_NOT_SUBMITTED);
   if (place < comm->size) {
     const struct fact *fact = find_fact(facts, comm->uid, comm->ranks[place]);
@@ -367,7 +417,7 @@ static void say_cores(const struct pto_rank *rank) {
     const struct pto_rank_comm *comm = pto_rank_comm_at(rank, its->peer.comm);
     struct pto_stuck_wait *wait = add_stuck(rank, its->task_number);
     if (!wait) return;
-    if (its->waits_for == PTO_WAITS_FOR_PEER && its->peer.call == PTO_PEER_SIGNAL && comm) {
+    if (is_of_signal(its) && comm) {
       its->peer.found = comm->signals[its->peer.signal];
       wait->comm = comm->uid;
       wait->signal = its->peer.signal;

@@ -8,6 +8,7 @@
 #include <runtime/base/sized.h>
 #include <runtime/base/thread.h>
 #include <sim/chips/chip_files.h>
+#include <sim/host/topology.h>
 
 /* ---- running ---- */
 
@@ -68,6 +69,20 @@ static int create_parts(struct pto_world *world, uint32_t thread_count, struct p
   return PTO_OK;
 }
 
+/* On each thread one rank runs at a time, with its workers: all of them are no more than there are CPUs, but for one a
+ * thread. */
+static void limit_workers(struct pto_world *world) {
+  const uint32_t first = world->exchange->first, end = world->exchange->end;
+  struct pto_topology topology;
+  pto_topology_init(&topology);
+  const uint32_t most = topology.cpu_count / (end - first);
+  pto_topology_fini(&topology);
+  for (uint32_t i = first; i < end; i++) {
+    struct pto_part *part = &world->parts[i];
+    for (uint32_t k = part->first; k < part->end; k++) pto_part_rank(part, k)->clock.most_workers = most ? most : 1;
+  }
+}
+
 static int create(const struct pto_world_config *given, struct pto_world *world, struct pto_error *error) {
   struct pto_world_config config = {0};
   struct pto_chip_file file;
@@ -92,7 +107,9 @@ static int create(const struct pto_world_config *given, struct pto_world *world,
     return status;
   world->rank_count = config.ranks;
   world->has_rank_threads = config.rank_threads;
-  return create_parts(world, config.threads, error);
+  status = create_parts(world, config.threads, error);
+  if (status == PTO_OK) limit_workers(world);
+  return status;
 }
 
 int pto_world_create_across(const struct pto_world_config *config, struct pto_exchange *processes,

@@ -56,6 +56,66 @@ static const struct pto_kernel meet_kernel = {.name = "meet",
                                               .param_count = 3,
                                               .run = meet_run,
                                               .cost = costs_nothing};
+/* Waits by place 0, for signal 2 = 2 of place 0; notifies by others, to which `adds` says how much, an octal digit
+ * each. */
+static int adds_run(const struct pto_kernel_args *args) {
+  const uint64_t comm = args->scalars[0].u64, place = args->scalars[1].u64;
+  const int32_t added = (int32_t)(args->scalars[2].u64 >> 3 * place & 7);
+  if (place == 0) return pto_core_wait_signal(args, comm, 2, PTO_IF_EQ, 2);
+  return added ? pto_core_notify(args, comm, 0, 2, PTO_NOTIFY_ADD, added) : 0;
+}
+static const struct pto_kernel_param adds_params[] = {{"comm", PTO_SCALAR, 0, 0, 0, PTO_SCALAR_U64},
+                                                      {"place", PTO_SCALAR, 0, 0, 0, PTO_SCALAR_U64},
+                                                      {"adds", PTO_SCALAR, 0, 0, 0, PTO_SCALAR_U64}};
+static const struct pto_kernel adds_kernel = {.name = "adds",
+                                              .cores = PTO_AIV,
+                                              .flags = PTO_KERNEL_REMOTE,
+                                              .params = adds_params,
+                                              .param_count = 3,
+                                              .run = adds_run,
+                                              .cost = costs_nothing};
+static int submit_adds(struct pto_runtime *rt, uint64_t adds) {
+  struct pto_comm comm;
+  const int status = pto_comm_create(rt, NULL, 0, 0, 4, &comm);
+  if (status) return status;
+  const struct pto_param params[] = {pto_scalar_u64(comm.id), pto_scalar_u64(pto_runtime_rank(rt)),
+                                     pto_scalar_u64(adds)};
+  const struct pto_launch launch = {.size = sizeof launch, .aiv0 = &adds_kernel};
+  return pto_submit_group(rt, comm, &launch, params, 3, NULL);
+}
+static int rank_2_adds_too_much(struct pto_runtime *rt, void *context) {
+  (void)context;
+  return submit_adds(rt, 0300);
+}
+static int only_rank_3_adds(struct pto_runtime *rt, void *context) {
+  (void)context;
+  return submit_adds(rt, 01000);
+}
+
+/* The others notify rank 0 if an element is at least 3, which on rank 1 it is not.  Then they may go on with what has
+ * no end before rank 0's. */
+static int skips(struct pto_runtime *rt, bool goes_on) {
+  static const int32_t flags[4] = {3, 2, 3, 3};
+  const uint64_t shape[] = {1};
+  const uint32_t rank = pto_runtime_rank(rt);
+  struct pto_comm comm;
+  int status = pto_comm_create(rt, NULL, 0, 0, 4, &comm);
+  if (status) return status;
+  const struct pto_tensor flag = pto_external_tensor(rt, (void *)(uintptr_t)&flags[rank], PTO_INT32, 1, shape);
+  const struct pto_param params[] = {pto_scalar_u64(comm.id), pto_scalar_u64(rank), pto_scalar_u64(0110)};
+  const struct pto_launch launch = {.size = sizeof launch, .aiv0 = &adds_kernel, .predicate = {&flag, PTO_IF_GE, 3}};
+  status = pto_submit_group(rt, comm, &launch, params, 3, NULL);
+  return status || !goes_on ? status : submit_wait(rt, comm, 1, true);
+}
+static int rank_1_skips_its_task(struct pto_runtime *rt, void *context) {
+  (void)context;
+  return skips(rt, false);
+}
+static int rank_1_skips_its_task_and_goes_on(struct pto_runtime *rt, void *context) {
+  (void)context;
+  return skips(rt, true);
+}
+
 #define GROUPS 200u
 
 /* Many, of which a few are live at once; then one that rank 3 does not submit. */
@@ -197,6 +257,15 @@ static void test_what_waits_for_ever_and_what_is_wrong_is_told_with_its_values(v
        "rank 0 task 200 (dispatch_meta) block 0 AIV0 on core 1 waits for signal 1 >= 2 of comm 0, which is 0: rank 3 "
        "has "
        "not submitted its task of group 200 (its orchestration is over after 200 tasks)"},
+      {rank_2_adds_too_much, PTO_EDEADLOCK,
+       "rank 0 task 0 (adds) block 0 AIV0 on core 1 waits for signal 2 = 2 of comm 0, which is 3: it has passed that "
+       "value; rank 2 notified it last, 1 time in all"},
+      {only_rank_3_adds, PTO_EDEADLOCK,
+       "which is 1: task 0 of rank 1, of the same group has returned without notifying it; so has 1 other rank"},
+      {rank_1_skips_its_task, PTO_EDEADLOCK,
+       "which is 1: task 0 of rank 1, of the same group was skipped, as its predicate asks for >= 3 and has found 2"},
+      {rank_1_skips_its_task_and_goes_on, PTO_EDEADLOCK,
+       "which is 1: task 0 of rank 1, of the same group was skipped, as its predicate asks for >= 3 and has found 2"},
       {rank_1_polls_in_vain, PTO_EDEADLOCK,
        "rank 1: the orchestration polls memory, and all of its 0 tasks have completed: nothing is left that could "
        "change it"},

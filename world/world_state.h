@@ -100,11 +100,19 @@ struct pto_world_message {
 struct pto_rank;
 typedef void pto_rank_take(struct pto_rank *rank, const struct pto_world_message *message);
 
+/* A predicate that was false. */
+struct pto_comm_skip {
+  uint16_t compare; /* enum pto_compare; PTO_ALWAYS: it was not */
+  bool is_unsigned; /* of 64 bits */
+  int64_t value, found;
+};
+
 /* A group that a rank has submitted. */
 struct pto_comm_group {
   uint64_t run, task_number;
   struct pto_task task;
-  const void *call; /* where it was submitted, as in struct pto_trace_task */
+  const void *call, *outer_call; /* where it was submitted, as in struct pto_trace_task */
+  struct pto_comm_skip skip;     /* once its run has ended: pto_comm_skip_of */
 };
 
 /* Of the ranks of a communicator, what one has said at its making. */
@@ -131,6 +139,7 @@ struct pto_rank_comm {
   uint64_t peer_spread;
   int32_t *signals;
   uint64_t *notified;        /* [signal · size + place]: how often that place has notified it */
+  uint32_t *last_notified;   /* [signal]: by whom, a place, where anyone has */
   uint64_t collective_count; /* submitted */
   uint64_t forgotten_groups; /* those before groups[0], which are done, and so is groups[0] where there are any */
   struct pto_comm_group *groups;
@@ -225,8 +234,9 @@ struct pto_part {
   struct pto_error error;          /* of the world, the same in each part */
 };
 
-/* Where in the program a call stands, "moe.c:57"; "" where it is not known.  Any thread. */
-typedef void pto_name_call(void *context, const void *call, char *text, size_t size);
+/* Where in the program a call stands, "moe.c:110 (moe.c:57)", `outer` as in struct pto_trace_task; "" where it is not
+ * known.  Any thread. */
+typedef void pto_name_call(void *context, const void *call, const void *outer, char *text, size_t size);
 
 struct pto_world {
   struct pto_chip *chip;
@@ -302,6 +312,8 @@ void pto_rank_run(struct pto_rank *rank, uint64_t horizon);
 uint64_t pto_rank_first_message_at(const struct pto_rank *rank);
 /* Up to when the rank can go on, if it is the one whose turn it is. */
 uint64_t pto_rank_horizon(const struct pto_rank *rank);
+/* Whether the task of the group was skipped, as far as that is known. */
+struct pto_comm_skip pto_comm_skip_of(const struct pto_rank *rank, const struct pto_comm_group *group);
 /* From now on the horizon of the running rank is at most that. */
 void pto_rank_limit(struct pto_rank *rank, uint64_t horizon);
 

@@ -2,6 +2,7 @@
 #include <check/ranks/ranks.h>
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,20 +29,33 @@ uint32_t pto_ranks_wanted(const struct pto_session_options *options) {
 }
 
 /* For the sentence of a world that waits for ever. */
-static void name_call(void *context, const void *call, char *text, size_t size) {
+static void name_call(void *context, const void *call, const void *outer, char *text, size_t size) {
   struct pto_ranks *ranks = context;
   pthread_mutex_lock(&ranks->lines_mutex);
   if (!ranks->lines) ranks->lines = pto_source_lines_create();
-  pto_source_lines_name(ranks->lines, call, NULL, text, size);
+  pto_source_lines_name(ranks->lines, call, outer, text, size);
   pthread_mutex_unlock(&ranks->lines_mutex);
 }
 
 /* ---- open ---- */
 
+/* On the watchdog's thread. */
+static void tell_timeout(void *context, const char *sentence) {
+  const struct pto_rank_timeout *timeout = context;
+  char text[PTO_SENTENCE_SIZE];
+  snprintf(text, sizeof text, "rank %" PRIu32 ": %s", timeout->rank, sentence);
+  timeout->on_timeout(timeout->context, text);
+}
+
 static int open_session(struct pto_ranks *ranks, const struct pto_session_options *options, uint32_t index) {
   struct pto_config config = *options->config;
   struct pto_session_options its = *options;
   config.rank = pto_world_rank(ranks->world, index);
+  ranks->timeouts[index] = (struct pto_rank_timeout){index, config.on_timeout, config.on_timeout_context};
+  if (config.on_timeout) {
+    config.on_timeout = tell_timeout;
+    config.on_timeout_context = &ranks->timeouts[index];
+  }
   if (index > 0)
     config.jitter_seed = pto_mix64(pto_mix64(config.jitter_seed) + index); /* as no rank of this seed or the next */
   its.config = &config;                                                    /* which the session copies */

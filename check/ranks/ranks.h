@@ -35,6 +35,13 @@ struct pto_rank_text {
   size_t size;
 };
 
+/* Whom a time-out of a rank is told, and of which. */
+struct pto_rank_timeout {
+  uint32_t rank;
+  void (*on_timeout)(void *context, const char *sentence);
+  void *context;
+};
+
 struct pto_ranks {
   struct pto_exchange *processes; /* NULL: this one is alone */
   bool is_told_here, is_judged;
@@ -46,6 +53,7 @@ struct pto_ranks {
   struct pto_source_lines *lines; /* once a sentence needs them */
   pthread_mutex_t lines_mutex;
   struct pto_session *sessions; /* by rank */
+  struct pto_rank_timeout timeouts[PTO_MAX_RANKS];
   uint32_t rank_count;
   struct pto_fabric_link *links; /* of the world, once it has run */
   uint32_t link_count;

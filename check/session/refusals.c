@@ -15,6 +15,14 @@ static void find_place(const void *call, const void *outer, struct pto_source_ca
   pto_source_lines_destroy(lines);
 }
 
+static void name_place(const struct pto_source_call *found, char *text, size_t size) {
+  pto_source_call_name(found, text, size);
+  if (!text[0]) snprintf(text, size, "a place that is not known");
+}
+
+/* What stands between the place and the tensors, where the task has any. */
+static const char *on_tensors(const struct pto_refusals *refusals) { return refusals->tensors[0] ? ", on " : ""; }
+
 /* The sentence of a call on a context, without the name of the call, which is told already. */
 static const char *rest_of_sentence(const struct pto_refusals *refusals) {
   const char *sentence = refusals->error.sentence;
@@ -34,15 +42,14 @@ void pto_session_take_refusals(struct pto_session *session, const struct pto_ref
     if (!refusals->is_of_context)
       pto_text_append(refusal->kernels[0], sizeof refusal->kernels[0], "%s", refusals->task);
     pto_text_append(refusal->arrays[0], sizeof refusal->arrays[0], "%s", refusals->tensors);
-    pto_source_call_name(&refusal->places[0], place, sizeof place);
-    if (!place[0]) snprintf(place, sizeof place, "a place that is not known");
+    name_place(&refusal->places[0], place, sizeof place);
     if (refusals->is_of_context)
       snprintf(session->refusal_sentence, sizeof session->refusal_sentence, "%s at %s: %.300s", refusals->task, place,
                rest_of_sentence(refusals));
     else
-      snprintf(session->refusal_sentence, sizeof session->refusal_sentence,
-               "task %" PRIu64 " (%s) at %s, on %s: %.300s", refusals->task_number, refusals->task, place,
-               refusals->tensors[0] ? refusals->tensors : "nothing", refusals->error.sentence);
+      snprintf(session->refusal_sentence, sizeof session->refusal_sentence, "task %" PRIu64 " (%s) at %s%s%s: %.300s",
+               refusals->task_number, refusals->task, place, on_tensors(refusals), refusals->tensors,
+               refusals->error.sentence);
     result->first_refusal = session->refusal_sentence;
   }
   result->refused += refusals->count;
@@ -60,13 +67,13 @@ void pto_session_add_place(const struct pto_session *session, struct pto_error *
   char place[PTO_SENTENCE_SIZE / 4];
   if (left_open) {
     find_place(left_open, NULL, &found);
-    pto_source_call_name(&found, place, sizeof place);
+    name_place(&found, place, sizeof place);
     pto_error_append(error, ", the innermost opened at %s", place);
   } else if (refusals && refusals->count && strstr(error->sentence, refusals->error.sentence)) {
     find_place(refusals->call, refusals->outer_call, &found);
-    pto_source_call_name(&found, place, sizeof place);
-    pto_error_append(error, " (task %" PRIu64 ", %s, at %s, on %s)", refusals->task_number, refusals->task, place,
-                     refusals->tensors);
+    name_place(&found, place, sizeof place);
+    pto_error_append(error, " (task %" PRIu64 ", %s, at %s%s%s)", refusals->task_number, refusals->task, place,
+                     on_tensors(refusals), refusals->tensors);
   }
 }
 

@@ -59,7 +59,7 @@ static bool is_regular(const char *path) {
 static int take_loaded(struct pto_subject *subject, const struct pto_session_options *options,
                        struct pto_error *error) {
   const int status = pto_program_load(options->program, &subject->loaded, error);
-  if (status && !ends_with(options->program, ".so") && is_regular(options->program))
+  if (status && !pto_text_ends_with(options->program, ".so") && is_regular(options->program))
     return pto_error_set(error, status, "%.900s: a program's path ends in .so, .json, .webnn or .onnx",
                          options->program);
   if (status) return status;
@@ -90,7 +90,7 @@ static bool is_any(const char *program) { return true; }
 static bool is_other_json(const char *program) {
   struct pto_mapped_file file;
   struct pto_error error;
-  if (!ends_with(program, ".json") || pto_mapped_file_init(&file, program, &error)) return false;
+  if (!pto_text_ends_with(program, ".json") || pto_mapped_file_init(&file, program, &error)) return false;
   static const char mark[] = "\"" PTO_GRAPH_FORMAT "\"";
   const bool is_one = file.size_bytes && memmem(file.data, file.size_bytes, mark, sizeof mark - 1);
   json_t *root = file.size_bytes && !is_one ? json_loadb((const char *)file.data, file.size_bytes, 0, NULL) : NULL;

@@ -86,6 +86,20 @@ _Noreturn static void sleep_for_ever(void) {
   for (;;) pause();
 }
 
+/* " on rank 3", of the thread that faulted; nothing where the chip is alone. */
+static void describe_rank(char text[32]) {
+  uint32_t rank = pto_engine_current.rank_number;
+  char digits[10], *to = text;
+  size_t count = 0;
+  if (rank-- > 0) {
+    for (const char *at = " on rank "; *at; at++) *to++ = *at;
+    do digits[count++] = (char)('0' + rank % 10);
+    while ((rank /= 10) > 0);
+    while (count > 0) *to++ = digits[--count];
+  }
+  *to = '\0';
+}
+
 static void describe(int signal, const siginfo_t *info) {
   const struct fault *fault = faults;
   while (fault < faults + FAULT_COUNT - 1 && fault->signal != signal) fault++;
@@ -107,8 +121,11 @@ static void describe(int signal, const siginfo_t *info) {
   if (pto_engine_describe_current(kernel, sizeof kernel)) {
     used = append(used, " in ");
     append(used, kernel);
-  } else
-    append(used, " outside of any kernel");
+  } else {
+    char rank[32];
+    describe_rank(rank);
+    append(append(used, " outside of any kernel"), rank);
+  }
   /* last: where the stack is damaged, the rest is there */
   const struct pto_message *message = faulted.message;
   faulted.call_count =
@@ -249,8 +266,10 @@ static void end(const char *function, int status) {
   if (!atomic_compare_exchange_strong_explicit(&faulted.claimed_by, &unclaimed, (int)gettid(), memory_order_relaxed,
                                                memory_order_relaxed))
     sleep_for_ever();
+  char rank[32];
   const bool is_in_kernel = pto_engine_describe_current(kernel, sizeof kernel);
-  snprintf(text, sizeof text, "the program ended the process by %s(%d)%s%s", function, status,
+  describe_rank(rank);
+  snprintf(text, sizeof text, "the program ended the process by %s(%d)%s%s%s", function, status, rank,
            is_in_kernel ? " in " : ", outside of any kernel", is_in_kernel ? kernel : "");
   faulted.report(faulted.context, PTO_EKERNEL, text);
 }

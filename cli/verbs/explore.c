@@ -327,6 +327,15 @@ static int explore_program(struct explore_command *c) {
   return code;
 }
 
+/* What is of one chip alone, and given; NULL: nothing is. */
+static const char *find_of_one_chip(const struct explore_command *c) {
+  if (c->options.engine) return "--engine";
+  if (c->all) return "--all";
+  if (c->replay) return "--replay";
+  if (c->save) return "--save";
+  return pto_share_is_part(&c->options.share) ? "--shard" : NULL;
+}
+
 /* On several ranks delays are tried, not orders of calls, which follow from when messages come. */
 static int explore_any(struct explore_command *c) {
   struct pto_config config;
@@ -338,9 +347,14 @@ static int explore_any(struct explore_command *c) {
   const struct pto_session_options asked = pto_run_options_session(o, &config);
   const uint32_t rank_count = o->ranks ? o->ranks : pto_ranks_wanted(&asked);
   if (!rank_count) return explore_program(c);
-  if (o->engine || c->all || c->replay || c->save || pto_share_is_part(&o->share))
+  const char *of_one_chip = find_of_one_chip(c);
+  const struct pto_shard *shard = &o->share.shard;
+  if (of_one_chip && pto_share_is_part(&o->share) && shard->from[0])
     return pto_complain(PTO_EXIT_USAGE,
-                        "explore: with several ranks there is no --engine, --all, --replay, --save and --shard");
+                        "explore: with several ranks there are no shards, and this is shard %" PRIu32 "/%" PRIu32
+                        ", as %s says: run it in one process",
+                        shard->number, shard->count, shard->from);
+  if (of_one_chip) return pto_complain(PTO_EXIT_USAGE, "explore: with several ranks there is no %s", of_one_chip);
   return pto_explore_ranks(o, &asked, rank_count, c->schedules ? c->schedules : DEFAULT_SCHEDULES, c->page);
 }
 

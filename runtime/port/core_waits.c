@@ -83,7 +83,12 @@ static void add_wait(char *text, size_t size, const struct pto_core_wait *wait) 
     if (wait->has_other) add_block(text, size, " after", &wait->other);
     break;
   case PTO_WAITS_FOR_CHANGE:
-    pto_text_append(text, size, "for a change of memory that it polls");
+    if (wait->peer.call == PTO_PEER_TEST)
+      pto_text_append(text, size,
+                      "for a change of signal %" PRIu32 " of comm %" PRIu32 ", which it polls, from %" PRId32,
+                      wait->peer.signal, wait->peer.comm, wait->peer.found);
+    else
+      pto_text_append(text, size, "for a change of memory that it polls");
     break;
   case PTO_WAITS_FOR_PEER:
     add_peer(text, size, &wait->peer);

@@ -22,12 +22,17 @@ enum pto_waits_for {
   PTO_WAITS_FOR_ELEMENT, /* the same */
   PTO_WAITS_FOR_BARRIER,
   PTO_WAITS_FOR_TURN,
-  PTO_WAITS_FOR_CHANGE, /* of memory that it polls */
+  PTO_WAITS_FOR_CHANGE, /* of memory that it polls; where peer.call is PTO_PEER_TEST, of a signal */
   PTO_WAITS_FOR_PEER    /* what a call of pto/remote.h waits for */
 };
 
 /* What a core waits for that another rank of the world is to do. */
-enum pto_peer_call { PTO_PEER_PUT, PTO_PEER_GET, PTO_PEER_SIGNAL };
+enum pto_peer_call {
+  PTO_PEER_PUT,
+  PTO_PEER_GET,
+  PTO_PEER_SIGNAL,
+  PTO_PEER_TEST /* of a signal, `found`: it waits for no value, and polls */
+};
 struct pto_peer_wait {
   uint32_t call; /* enum pto_peer_call */
   uint32_t peer; /* put, get: the rank at the other end */

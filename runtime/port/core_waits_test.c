@@ -35,6 +35,8 @@ static const struct {
      "for its turn after block 1 AIV1 on core 5, which waits"},
     {{WHO, .waits_for = PTO_WAITS_FOR_TURN}, "for its turn"},
     {{WHO, .waits_for = PTO_WAITS_FOR_CHANGE}, "for a change of memory that it polls"},
+    {{WHO, .waits_for = PTO_WAITS_FOR_CHANGE, .peer = {.call = PTO_PEER_TEST, .comm = 2, .signal = 9, .found = -1}},
+     "for a change of signal 9 of comm 2, which it polls, from -1"},
     {{WHO, .waits_for = PTO_WAITS_FOR_PEER, .peer = {.call = PTO_PEER_PUT, .peer = 1, .bytes = 32}},
      "for its put of 32 bytes to rank 1"},
     {{WHO, .waits_for = PTO_WAITS_FOR_PEER, .peer = {.call = PTO_PEER_GET, .peer = 2, .bytes = 16}},

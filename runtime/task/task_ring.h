@@ -86,13 +86,18 @@ struct pto_task_slot {
 _Static_assert(sizeof(struct pto_task_slot) == PTO_CACHE_LINE, "one line a task");
 _Static_assert(PTO_RING_COUNT == 1u << PTO_RING_BITS, "a ring is so many bits of a reference");
 
+#define PTO_PREDICATE_SKIPPED 0x8000u
+
 /* What only rare kinds of tasks, a recorded graph, and retirement touch.  Each field means something only
  * where its comment says so; the rest may be of an older task. */
 struct pto_task_cold {
   uint64_t
       number; /* where the graph is recorded, or edges are reduced: in submission order, over all rings of the run */
-  uint64_t heap_end;          /* with PTO_TASK_HAS_HEAP: position behind the task's piece */
-  const void *predicate_addr; /* with PTO_TASK_HAS_PREDICATE, and the next three */
+  uint64_t heap_end; /* with PTO_TASK_HAS_HEAP: position behind the task's piece */
+  union {
+    const void *predicate_addr; /* with PTO_TASK_HAS_PREDICATE, and the next three */
+    int64_t predicate_found;    /* where it has skipped the task: PTO_PREDICATE_SKIPPED is in predicate_compare then */
+  };
   int64_t predicate_value;
   uint16_t predicate_dtype, predicate_compare;
   uint32_t kept; /* with PTO_TASK_HAS_HEAP: list of the records that outlive their scope; through next_in_scope */

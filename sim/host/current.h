@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the calling thread runs now: one message and the core that it runs on.
+ * What the calling thread runs now: one message and the core that it runs on; and which rank of a world.
  *
  * Owns a thread-local pair of borrowed pointers.  An engine sets it right before a kernel call and clears it right
  * after; in between both pointers stay valid and what they point to does not change.  Each thread sees its own pair
@@ -17,6 +17,7 @@
 struct pto_engine_current {
   const struct pto_message *message; /* NULL: in no kernel */
   const struct pto_core *core;
+  uint32_t rank_number; /* from 1 on, in a kernel or not; 0: no rank's.  The world sets it */
 };
 
 /* initial-exec: stores relative to the thread register also inside the shared library, where the general model would

@@ -400,6 +400,8 @@ enum pto_rendezvous_answer pto_rendezvous_ask(struct pto_rendezvous_table *table
   if (own->broken) return PTO_RENDEZVOUS_BROKEN;
   /* What it did before it waits, others may poll for. */
   if (question->what != PTO_WAITS_FOR_CHANGE && table->polling_count > 0) pto_rendezvous_change(table);
+  seat->tests.count = 0;
+  if (question->what != PTO_WAITS_FOR_CHANGE) seat->peer = question->peer;
   switch (question->what) {
   case PTO_WAITS_FOR_FLAG:
     if (seat->flags[subject] == 0) break;
@@ -429,7 +431,6 @@ enum pto_rendezvous_answer pto_rendezvous_ask(struct pto_rendezvous_table *table
     table->polling_count++;
     break;
   case PTO_WAITS_FOR_PEER:
-    seat->peer = question->peer;
     if (!seat->is_answered) break;
     seat->is_answered = false;
     return PTO_RENDEZVOUS_DONE;
@@ -439,6 +440,21 @@ enum pto_rendezvous_answer pto_rendezvous_ask(struct pto_rendezvous_table *table
   seat->waits_for = (uint8_t)question->what;
   seat->subject = (uint8_t)subject;
   return PTO_RENDEZVOUS_WAIT;
+}
+
+/* A kernel may test several signals in turn, so one of them is remembered, and after 1, 2, 4, … tests the next: so each
+ * round of tests is found, whatever its length (Brent's algorithm). */
+bool pto_rendezvous_test(struct pto_rendezvous_table *table, struct pto_rendezvous_member member,
+                         const struct pto_peer_wait *test) {
+  struct pto_rendezvous_seat *seat = seat_at(table, member);
+  struct pto_rendezvous_tests *tests = &seat->tests;
+  seat->peer = *test;
+  if (tests->changes != table->change_count) tests->count = 0;
+  if (tests->count > 0 && tests->comm == test->comm && tests->signal == test->signal) return true;
+  if (!(tests->count & (tests->count - 1)))
+    *tests = (struct pto_rendezvous_tests){table->change_count, tests->count, test->comm, test->signal};
+  tests->count++;
+  return false;
 }
 
 void pto_rendezvous_answer_peer(struct pto_rendezvous_table *table, struct pto_rendezvous_member member) {
@@ -513,9 +529,9 @@ static void fill_wait(const struct pto_rendezvous_table *table, struct pto_rende
     find_before(table, member, wait);
     break;
   case PTO_WAITS_FOR_PEER:
+  case PTO_WAITS_FOR_CHANGE:
     wait->peer = seat->peer;
     break;
-  case PTO_WAITS_FOR_CHANGE:
   case PTO_WAITS_FOR_NOTHING:
     break;
   }

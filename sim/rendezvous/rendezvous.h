@@ -33,6 +33,12 @@
 
 enum pto_at_barrier { PTO_AT_NO_BARRIER = 0, PTO_AT_BARRIER, PTO_THROUGH_BARRIER };
 
+/* Signals that a core has tested since anything changed, and it did anything else: the `count`-th before this one. */
+struct pto_rendezvous_tests {
+  uint64_t changes; /* change_count then */
+  uint32_t count, comm, signal;
+};
+
 struct pto_rendezvous_seat {
   uint16_t core;
   uint8_t state;     /* enum pto_seat_state */
@@ -44,7 +50,8 @@ struct pto_rendezvous_seat {
   uint64_t room_bytes;       /* that it waits for */
   uint64_t seen;             /* change_count when it looked at memory last */
   bool is_answered;          /* what it asked of another rank is there */
-  struct pto_peer_wait peer; /* what that is */
+  struct pto_peer_wait peer; /* what that is; or the signal that it tested last */
+  struct pto_rendezvous_tests tests;
   uint32_t flags[PTO_CORE_FLAGS];
 };
 
@@ -136,6 +143,10 @@ enum pto_rendezvous_answer {
 };
 enum pto_rendezvous_answer pto_rendezvous_ask(struct pto_rendezvous_table *table, struct pto_rendezvous_member member,
                                               struct pto_rendezvous_question *question);
+/* The core tests a signal.  True: it has done so before, and nothing has changed since, nor has it done anything but
+ * test; so it is to ask for a CHANGE before it looks. */
+bool pto_rendezvous_test(struct pto_rendezvous_table *table, struct pto_rendezvous_member member,
+                         const struct pto_peer_wait *test);
 void pto_rendezvous_publish(struct pto_rendezvous_table *table, struct pto_rendezvous_member from, uint32_t to,
                             uint64_t size_bytes);
 void pto_rendezvous_release(struct pto_rendezvous_table *table, struct pto_rendezvous_member to, uint32_t from,

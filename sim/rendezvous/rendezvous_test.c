@@ -512,6 +512,40 @@ static void test_a_reset_forgets_everything(void **state) {
   pto_rendezvous_reset(&table);
 }
 
+static bool tests(struct pto_rendezvous_member member, uint32_t comm, uint32_t signal) {
+  return pto_rendezvous_test(&table, member,
+                             &(struct pto_peer_wait){.call = PTO_PEER_TEST, .comm = comm, .signal = signal});
+}
+
+/* Of one that has tested signal 99 before, and then tests so many in turn: how many tests until it is to wait. */
+static uint32_t tests_until_it_waits(struct pto_rendezvous_member member, uint32_t in_turn) {
+  uint32_t count = 0;
+  assert_false(tests(member, 1, 99));
+  while (!tests(member, count % in_turn % 2, count % in_turn / 2)) count++;
+  return count;
+}
+
+static void test_who_tests_what_it_has_tested_is_to_wait_for_a_change(void **state) {
+  (void)state;
+  const struct pto_payload *task = task_of(&waits, &waits, NULL);
+  const struct pto_rendezvous_member a = begin(task, 1, 0, 0, 0), b = begin(task, 1, 1, 0, 0);
+  for (uint32_t in_turn = 1; in_turn <= 40; in_turn++) {
+    const uint32_t count = tests_until_it_waits(a, in_turn);
+    if (count < in_turn || count > 4 * in_turn + 4) fail_msg("%u of %u", count, in_turn);
+    pto_rendezvous_change(&table);
+  }
+  /* What it does itself is no poll, nor is the first look after a change. */
+  assert_false(tests(a, 0, 3));
+  pto_rendezvous_signal(&table, b, 0, PTO_ROLE_BIT(PTO_ROLE_AIC), 3);
+  assert_false(tests(a, 0, 3));
+  assert_int_equal(ask_flag(&table, a, 3), PTO_RENDEZVOUS_DONE);
+  assert_false(tests(a, 0, 3));
+  assert_true(tests(a, 0, 3));
+  assert_false(tests(b, 0, 3)); /* another core */
+  leave(a);
+  leave(b);
+}
+
 static void test_a_block_sent_after_one_before_it_failed_is_let_go_too(void **state) {
   (void)state;
   struct pto_payload *task = task_of(NULL, &turns, NULL);
@@ -536,6 +570,7 @@ int main(void) {
       CASE(test_blocks_that_need_not_start_together_have_barriers_of_their_own),
       CASE(test_memory_of_a_block_is_of_one_size_and_may_not_be_had),
       CASE(test_an_answer_of_another_rank_is_kept_for_who_asks_later),
+      CASE(test_who_tests_what_it_has_tested_is_to_wait_for_a_change),
       CASE(test_room_for_another_core_wakes_none),
       CASE(test_the_first_failure_of_a_task_is_its_reason),
       CASE(test_turns_go_by_block_and_role_whatever_returns_first),

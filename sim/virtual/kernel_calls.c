@@ -9,6 +9,7 @@
 #include <sim/chips/chip.h>
 #include <sim/host/current.h>
 #include <sim/host/topology.h>
+#include <sim/virtual/rank_clock.h>
 
 /* A thread that runs calls. */
 struct pto_kernel_caller {
@@ -72,7 +73,9 @@ static void *worker_main(void *argument) {
 
 uint32_t pto_kernel_calls_worker_count(const struct pto_engine_config *config, uint32_t core_count) {
   if (config->workers <= 1 || !config->orders_conflicts || pto_memory_is_checked()) return 1;
-  return (uint32_t)pto_min_u64(config->workers, pto_min_u64(core_count, PTO_KERNEL_CALLS_MAX_WORKERS));
+  uint64_t most = pto_min_u64(core_count, PTO_KERNEL_CALLS_MAX_WORKERS);
+  if (config->rank && config->rank->most_workers) most = pto_min_u64(most, config->rank->most_workers);
+  return (uint32_t)pto_min_u64(config->workers, most);
 }
 
 static uint32_t ring_capacity(uint32_t core_count) { return UINT32_C(2) << pto_log2_floor(core_count); }

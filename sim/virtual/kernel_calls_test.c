@@ -18,6 +18,7 @@
 #include <runtime/base/thread.h>
 #include <sim/host/current.h>
 #include <sim/virtual/core.h>
+#include <sim/virtual/rank_clock.h>
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -247,6 +248,11 @@ static void test_there_is_one_worker_by_default_and_where_conflicts_are_not_orde
   const struct pto_engine_config many = {.chip = &chip, .workers = 1000, .orders_conflicts = true};
   assert_int_equal(pto_kernel_calls_worker_count(&many, 3), 3);
   assert_int_equal(pto_kernel_calls_worker_count(&many, 600), PTO_KERNEL_CALLS_MAX_WORKERS);
+  for (uint32_t most = 0; most < 5; most++) { /* beside other ranks */
+    struct pto_rank_clock rank = {.most_workers = most};
+    const struct pto_engine_config of_rank = {.chip = &chip, .workers = 9, .orders_conflicts = true, .rank = &rank};
+    assert_int_equal(pto_kernel_calls_worker_count(&of_rank, 3), most == 0 || most > 3 ? 3 : most);
+  }
 }
 
 /* ---- reports ---- */

@@ -24,6 +24,7 @@ enum pto_rank_verdict {
 
 struct pto_rank_clock {
   uint64_t horizon;
+  uint32_t most_workers;           /* of the engine, as other ranks run beside; 0: as many as it likes */
   struct pto_virtual_cores *cores; /* the engine's, while a run goes on; else NULL */
   const char *sentence;
   /* The rank does nothing before `next_at`, PTO_VIRTUAL_NEVER for nothing at all, unless another one makes it: the

@@ -31,8 +31,12 @@ holds 'check finds it' says 1 '^refused: task 3 \(add "wrong type"\) ' check "$p
 holds 'explore too' says 1 '^refused: task 3 \(add "wrong type"\) ' explore "$program" --set mistake=refused --schedules 2
 holds 'so does the JSON' run 1 '"refused": ?1' refused --quiet --json -
 holds 'one that the orchestration returns is told with its task and array' run 3 'param 0 .*\(task 3, add, at .*, on numbers\)' error
+holds 'where it has none, nothing stands in their place' run 3 '1000 blocks can never start together.* \(task 3, bare, at [^,]*\)$' bare
+holds 'nor of one that is ignored' run 1 '^  refused  1 submit; the first, task 3 \(bare\) at [^,]*: sync_start' ignored
 holds 'a wrong result says what to do next' run 1 '^  next     ptosim check .*names\.so --set mistake=wrong$' wrong
 holds 'a time-out ends an orchestration that does not return' run 3 'the orchestration outlived the time-out of 1000 ms' loop --timeout 1
+holds 'on several ranks with the rank' run 3 'ptosim: rank 0: the orchestration outlived the time-out of 1000 ms' loop --timeout 1 --ranks 2
+holds 'so does one of a kernel' run 3 'ptosim: rank 1: a kernel outlived the time-out of 1000 ms: task 3 \(stays\)' hang --timeout 1 --ranks 2
 holds 'dot has the labels' says 0 'label="scope 1 sweep"' run "$program" --dot - --quiet
 holds 'and of tasks' says 0 'add \\"row 2\\"' run "$program" --dot - --quiet
 holds 'why names task and buffer' says 0 'add "row 0".*' why "$program" 0 1
@@ -50,6 +54,8 @@ if $crashes; then
   of_rank() { "$build/ptosim" "$@" "$program" --set mistake=kernel --ranks 2 2>&1 | grep -q 'its rank is 0; its label is "to crash"; its tensors are field'; }
   holds 'on several ranks the rank too' of_rank run
   holds 'and where it is observed' of_rank check --observe
+  holds 'of a crash in the orchestration too' run 3 'SIGSEGV .* outside of any kernel on rank 0' crash --ranks 2
+  holds 'and of one that ends the process' run 3 'the program ended the process by exit\(7\) on rank 0, outside of any kernel' quit --ranks 2
   holds 'a crash in the orchestration is one outside of kernels' run 3 'SIGSEGV .* outside of any kernel' crash
   if $has_lines; then
     holds 'a crash in a kernel names function, file and line' run 3 "in crash \($(at crash)\)" kernel

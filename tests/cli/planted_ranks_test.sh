@@ -59,7 +59,7 @@ hang() { pair finds "$1" "$2" "mistake=$1" "${3-}" "$build/planted/planted_moe_h
 
 only=${1-}
 # Where lines are not read, as with PLAIN=1, a place is a file and an offset.
-line='(planted_(windows\.c|talk\.h):[0-9]+( \(planted_talk\.h:[0-9]+\))?|[^ ]+\+0x[0-9a-f]+)'
+line='(planted_(windows\.c|talk\.h):[0-9]+( \(planted_talk\.h:[0-9]+\))?|[^ ]+\+0x[0-9a-f]+( \([^ ]+\))?)'
 window notify_missing "^waits: rank 0 task 0 \(talk \"exchange\"\) .* signal 0 >= 1 .*$line.* has returned without notifying it"
 window notify_before_data "RAW: rank 3 task 0 \(talk \"exchange\"\) puts bytes 0:64 of the window of rank 0 in comm 0; rank 0 task 1 \(digest\) param 0 reads .*$line"
 window wrong_epoch 'RAW: rank 0 task 2 \(talk "exchange"\) puts bytes 128:192 of the window of rank 1 in comm 0; rank 1 task 3 \(digest\) param 0 reads .*left over'
@@ -96,12 +96,22 @@ touches left_for_reader "read unwritten: rank [0-3] task 1 \(digest\) reads byte
 touches old_sum "read output: rank [0-3] task 1 \(add\) reads bytes \[512, 576\) $of_window, as they were before"
 touches other_rank 'read outside: rank 1 task 1 \(follow\) reads bytes \[64, 68\) of array x \(buffer [0-9]+\) of rank 0 \(element \[1,0\] of u32\[16,16\]\), which it does not declare'
 # Sixteen ranks that stall in the first exchange: what rank 7 did.
-line='(planted_moe_hang\.c:[0-9]+|[^ ]+\+0x[0-9a-f]+)'
+# The orchestration's own line, and that of its helper.
+line='(planted_moe_hang\.c:1[01][0-9] \(planted_moe_hang\.c:[0-9]+\)|[^ ]+\+0x[0-9a-f]+( \([^ ]+\))?)'
 waits='16 of 16 ranks wait for ever; rank 0 task 1 \(dispatch_meta "moe.dispatch_meta"\)'
 hang not_submitted "$waits[^;]*: rank 7 has not submitted its task of group 0 \(its orchestration has returned after 5 tasks; it has submitted task 4 last, at $line\)" mistake=none
 hang not_dispatched "$waits[^;]*: task 2 of rank 7, of the same group, submitted at $line, has not begun, as 1 before it is not done"
 hang blocked "$waits[^;]*, which none notified of rank 7: task 1 of rank 7, of the same group, submitted at $line, has begun, and waits itself.*; rank 7 .* signal 2"
 hang lost "16 of 16 ranks wait for ever; rank 3 task 1 [^;]*: task 1 of rank 7, of the same group, submitted at $line, has returned without notifying it"
+
+for mistake in not_dispatched blocked lost; do
+  case $mistake in *"$only"*) ;; *) continue ;; esac
+  "$ptosim" run "$build/planted/planted_moe_hang.so" --chip a2a3 --set mistake=$mistake >"$work/text" 2>&1
+  grep -Eq "^ptosim: rank 0: .* of rank 7, of the same group, submitted at $line, has" "$work/text" && continue
+  echo "$mistake: run names another line:"
+  tail -1 "$work/text"
+  found=$((found - 1))
+done
 
 # ptosim explore lets ranks be late: outputs of these depend on that, those of their twins do not.
 late() { "$ptosim" explore "$build/planted/planted_windows.so" --case "$1" --set bug="$2" --schedules 8 >"$work/text" 2>&1; }

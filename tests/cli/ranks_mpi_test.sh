@@ -46,6 +46,19 @@ for algorithm in one_phase two_phase ring bidirectional_ring; do
   holds "$algorithm" alike 0 all_reduce --ranks 16 --chip a2a3 --set elems=5001 --set algorithm=$algorithm --set times=2
 done
 holds 'experts on several ranks' alike 0 expert_parallel_moe --ranks 4 --case ragged
+holds 'a matrix product that ranks share' alike 0 tensor_parallel_mlp --ranks 4 --chip a2a3
+holds 'attention' alike 0 tensor_parallel_attention --ranks 4 --chip a2a3
+holds 'a pipeline' alike 0 pipeline --ranks 4 --chip a2a3
+for mistake in not_submitted not_dispatched blocked lost; do
+  holds "a hang of 16 ranks: $mistake" alike 3 "$build/planted/planted_moe_hang.so" --chip a2a3 --set mistake=$mistake
+done
+# As tests/long/worlds_mpi_test.sh, which has more of them.
+worlds() {
+  mkdir "$work/worlds" && cp "$build/tests/world/world_random_test" "$build/libpto_mpi.so" "$work/worlds/" &&
+    PTO_RANDOM_WORLDS=300 timeout 100 mpirun --oversubscribe -n 2 "$work/worlds/world_random_test" >"$work/worlds/text" 2>&1 &&
+    [ "$(grep -c 'one of 2 processes' "$work/worlds/text")" = 2 ]
+}
+if [ -x "$build/tests/world/world_random_test" ]; then holds 'random programs of several ranks' worlds; fi
 holds 'a kernel that none runs' alike 2 all_reduce --ranks 4 --chip a2a3 --chip-set half_kernel=nosuch
 holds 'parts of unequal size' alike 0 all_reduce --ranks 7 --chip a2a3
 holds 'what was moved, and where the time went' alike 0 all_reduce --ranks 8 --chip a2a3 --set times=2 --comm-stats --stats

@@ -26,6 +26,14 @@ done
 # Timelines, bytes and JSON do not depend on threads.
 threads() { [ "$(digests --ranks 5 --chip a2a3 --set times=4 --set algorithm=two_phase)" = "$(digests --ranks 5 --chip a2a3 --set times=4 --set algorithm=two_phase --world-threads "$1")" ]; }
 for count in 2 3 5; do holds "the same on $count threads" threads $count; done
+# workers CPUS MOST: on two threads no rank has more workers, and some has.
+workers() {
+  taskset -c "$1" "$ptosim" run bgemm --ranks 2 --world-threads 2 --workers 3 --quiet --json "$work/w.json" || return 1
+  [ "$(grep -o '"workers": *[0-9]*' "$work/w.json" | grep -o '[0-9]*$' | sort -n | tail -1)" -le "$2" ]
+}
+cpus=$(nproc)
+holds 'workers and threads are no more than CPUs' workers 0-$((cpus - 1)) $((cpus > 3 ? cpus / 2 : 1))
+holds 'nor on one CPU' workers 0 1
 holds 'experts on several ranks, on threads' bash -c "
   '$ptosim' run expert_parallel_moe --case ragged >'$work/a' && '$ptosim' run expert_parallel_moe --case ragged --world-threads 2 >'$work/b' &&
   [ \"\$(grep -E '^  (trace|digest)' '$work/a')\" = \"\$(grep -E '^  (trace|digest)' '$work/b')\" ]"
@@ -70,6 +78,16 @@ differ() {
     ! "$ptosim" diff "$work/m.0.json" "$work/m.2.json" >"$work/out" && grep -q 'shape \[32, 170\] in A and \[32, 171\] in B' "$work/out"
 }
 holds 'and two of them compared' differ
+explores() { # SENTENCE WORD…: it is refused with that
+  local sentence=$1
+  shift
+  "$@" >"$work/out" 2>"$work/error"
+  [ $? = 2 ] && grep -qx -- "ptosim: explore: with several ranks $sentence" "$work/error"
+}
+holds 'explore names the option that is of one chip' explores 'there is no --all' "$ptosim" explore all_reduce --all
+holds 'and that of shards' explores 'there is no --shard' "$ptosim" explore all_reduce --shard 1/2
+holds 'or what the launcher says' explores 'there are no shards, and this is shard 2/3, as OMPI_COMM_WORLD_RANK says: run it in one process' \
+  env OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=3 "$ptosim" explore all_reduce
 for verb in perf diff task graph adopt; do
   holds "why $verb has no ranks" bash -c "! '$ptosim' $verb all_reduce --ranks 2 2>&1 | grep -vq 'does not take --ranks: '"
 done

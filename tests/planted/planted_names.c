@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include <pto/pto.h>
+#include <pto/world.h>
 
 static int add_one(const struct pto_kernel_args *args) {
   float *x = args->tensors[0].addr;
@@ -22,12 +23,27 @@ static int crash(const struct pto_kernel_args *args) {
   *nowhere() = (int)args->tensor_count; /* HERE: crash */
   return 0;
 }
+static int stay(const struct pto_kernel_args *args) {
+  while (__atomic_load_n(&forever, __ATOMIC_RELAXED)) {
+  }
+  return 0;
+}
 static const struct pto_kernel_param params[] = {
     {.name = "x", .mode = PTO_INOUT, .dtypes = PTO_DTYPE_BIT(PTO_FLOAT32)}};
 static const struct pto_kernel add = {
     .name = "add", .cores = PTO_AIV, .param_count = 1, .params = params, .run = add_one};
 static const struct pto_kernel bad = {
     .name = "bad", .cores = PTO_AIV, .param_count = 1, .params = params, .run = crash};
+
+static const struct pto_kernel stays = {
+    .name = "stays", .cores = PTO_AIV, .param_count = 1, .params = params, .run = stay};
+
+static const struct pto_kernel bare = {.name = "bare", .cores = PTO_AIV, .run = stay};
+/* Refused, and on no tensor. */
+static int submit_too_many(struct pto_runtime *rt) {
+  const struct pto_launch launch = {.size = sizeof launch, .aiv0 = &bare, .block_count = 1000, .sync_start = true};
+  return pto_submit(rt, &launch, NULL, 0, NULL);
+}
 
 /* Out of line: its callers' lines are the orchestration's own. */
 __attribute__((noinline)) static int add_to(struct pto_runtime *rt, const struct pto_kernel *kernel,
@@ -61,6 +77,10 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   if (mistake[0] == 'r') (void)add_to(rt, &add, &numbers, "wrong type"); /* HERE: refused */
   if (mistake[0] == 'e') status = add_to(rt, &add, &numbers, NULL);      /* HERE: returned */
   if (mistake[0] == 'k') status = add_to(rt, &bad, &field, "to crash");
+  if (mistake[0] == 'b') status = submit_too_many(rt);
+  if (mistake[0] == 'i') (void)submit_too_many(rt);
+  if (mistake[0] == 'h' && pto_runtime_rank(rt) == 1) status = add_to(rt, &stays, &field, NULL);
+  if (mistake[0] == 'q') exit(7);
   if (mistake[0] == 'c') *nowhere() = 1; /* HERE: orchestration */
   assert(mistake[0] != 'a');             /* HERE: assertion */
   if (mistake[0] == 's') return PTO_OK;
@@ -76,11 +96,13 @@ static int expect(struct pto_program_run *run) {
   return PTO_OK;
 }
 
-static const struct pto_option options[] = {{"mistake", PTO_OPTION_TEXT, "",
-                                             "refused, error, kernel, crash, assertion, scope, loop or wrong: a "
-                                             "refused submit that is ignored, or returned; a crash or an abort; a "
-                                             "scope left open; no return; a wrong golden"},
-                                            {0}};
+static const struct pto_option options[] = {
+    {"mistake", PTO_OPTION_TEXT, "",
+     "refused, error, bare, ignored, kernel, crash, assertion, scope, loop, hang, quit or "
+     "wrong: a refused submit that is ignored, or returned, with tensors and without; a crash or an "
+     "abort; a scope left open; no return of the orchestration, or of a "
+     "kernel of rank 1; the process's end; a wrong golden"},
+    {0}};
 PTO_API const struct pto_program pto_program = {.abi = PTO_PROGRAM_ABI,
                                                 .name = "planted_names",
                                                 .summary = "labels, and mistakes that reports name",
