@@ -431,7 +431,8 @@ struct pto_observe_outcome pto_observe_run_again(struct pto_observation *o, enum
   o->call.runs++;
   if (!pto_observe_memory_try(m, run_again, &again, LIMIT_US + o->call.first_ns / 100)) {
     pto_observed_unit_abandon(o->port);
-    outcome.is_caught = outcome.differs = true;
+    outcome.caught = m->caught;
+    outcome.differs = true;
   }
   outcome.status = again.status;
   outcome.differs |= again.status != o->call.status;

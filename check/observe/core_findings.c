@@ -4,6 +4,7 @@
 #include <check/observe/cores.h>
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -411,8 +412,9 @@ void pto_cores_report_order(struct pto_observe_cores *c, const struct pto_observ
     return;
   }
   pto_observe_say_unit(&text, c->o, c->o->call.label);
-  if (outcome->is_caught)
-    SAY(&text, " ends in a signal, or not at all, where its cores run in another order");
+  if (outcome->caught)
+    SAY(&text, "%s where its cores run in another order",
+        outcome->caught == SIGVTALRM ? " does not come back" : " ends in a signal");
   else if (outcome->status == PTO_EDEADLOCK)
     SAY(&text, ": its cores wait for each other for ever where they run in another order");
   else if (!outcome->first_difference)

@@ -270,7 +270,7 @@ static struct pto_observe_outcome run(struct pto_observe_cores *c) {
   pto_observed_unit_schedule(c->o->port, &c->schedule);
   struct pto_observe_outcome outcome = pto_observe_run_again(c->o, PTO_OBSERVE_NEGATIVE, PTO_OBSERVE_NO_LOCAL);
   pto_observed_unit_schedule(c->o->port, NULL);
-  if (outcome.is_caught && c->o->memory->caught == SIGVTALRM) c->stuck_count++;
+  if (outcome.caught == SIGVTALRM) c->stuck_count++;
   return outcome;
 }
 
@@ -283,7 +283,7 @@ static struct pto_observe_outcome trace(struct pto_observe_cores *c, bool is_rev
   c->write_count = c->value_count = 0;
   c->compared_bytes = 0;
   const struct pto_observe_outcome outcome = run(c);
-  if (outcome.is_caught && c->o->memory->caught == SIGVTALRM && c->running != PTO_CORE_NO_RECORD && !c->is_too_large)
+  if (outcome.caught == SIGVTALRM && c->running != PTO_CORE_NO_RECORD && !c->is_too_large)
     c->spinning = c->order.records[c->running].core;
   for (size_t i = 0; i < c->page_places && !c->is_too_large; i++)
     memcpy(c->end + c->places[i].base, c->places[i].live, c->places[i].size_bytes);
@@ -303,7 +303,7 @@ static bool matters(struct pto_observe_cores *c, uint32_t first, uint32_t end, s
   c->selected = bytes;
   c->overwritten = (struct pto_observe_range){0, 0};
   const struct pto_observe_outcome outcome = run(c);
-  bool differs = outcome.is_caught || outcome.status != status;
+  bool differs = outcome.caught || outcome.status != status;
   for (size_t i = 0; i < c->page_places && !differs; i++) {
     const struct pto_cores_place *place = &c->places[i];
     if (memcmp(c->end + place->base, place->live, place->size_bytes) == 0) continue;
@@ -531,7 +531,7 @@ static bool list_members(struct pto_observe_cores *c) {
 static struct pto_observe_outcome judge(struct pto_observe_cores *c, bool is_reversed) {
   const struct pto_observe_outcome outcome = trace(c, is_reversed);
   c->pattern = is_reversed ? PTO_OBSERVE_NEGATIVE : PTO_OBSERVE_POSITIVE;
-  if (outcome.is_caught || c->is_too_large) return outcome;
+  if (outcome.caught || c->is_too_large) return outcome;
   if (!pto_core_order_solve(&c->order)) c->is_too_large = true;
   while (!c->is_too_large && c->told_count < PTO_CORES_MOST_TOLD && find_one(c, outcome.status)) {
   }
@@ -578,7 +578,7 @@ void pto_observe_judge_cores(struct pto_observation *o, bool is_whole) {
   o->summary.units_judged += !c->is_too_large;
   if (c->is_too_large) return;
   struct pto_core_left left;
-  for (uint32_t at = 0; o->call.status == 0 && outcomes[0].status == 0 && !outcomes[0].is_caught &&
+  for (uint32_t at = 0; o->call.status == 0 && outcomes[0].status == 0 && !outcomes[0].caught &&
                         pto_core_order_next_left(&c->order, &at, &left);)
     pto_cores_report_left(c, &left);
   if (c->told_count > 0 || o->call.is_unstable) return;

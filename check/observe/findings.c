@@ -15,24 +15,27 @@
 
 #define SAY PTO_OBSERVE_SAY
 
-/* "param 1 z (OUTPUT)", where a difference was seen. */
+/* "byte 4 of array z comes out different": what a run over other bytes, or at another time, came to. */
+static void say_difference(struct pto_observe_text *text, const struct pto_observation *o,
+                           const struct pto_observe_outcome *outcome) {
+  struct pto_observe_object object;
+  if (outcome->caught) {
+    SAY(text, outcome->caught == SIGVTALRM ? "it does not come back" : "it ends in a signal");
+  } else if (!outcome->first_difference) {
+    SAY(text, "it returns %d instead of %d", outcome->status, o->call.status);
+  } else {
+    pto_observe_object_at(o, outcome->first_difference, &object);
+    SAY(text, "byte %" PRId64 " of %s comes out different", (int64_t)(outcome->first_difference - object.lo),
+        object.name);
+  }
+}
+
+/* "with other values there, byte 4 of array z comes out different"; nothing where effect is NULL. */
 static void say_effect(struct pto_observe_text *text, const struct pto_observation *o,
                        const struct pto_observe_outcome *effect) {
   if (!effect) return;
-  if (effect->is_caught) {
-    const int caught = o->memory->caught;
-    SAY(text, caught == SIGVTALRM ? "with other values there it does not come back"
-                                  : "with other values there it ends in a signal");
-    return;
-  }
-  if (!effect->first_difference) {
-    SAY(text, "with other values there it returns %d instead of %d", effect->status, o->call.status);
-    return;
-  }
-  struct pto_observe_object object;
-  pto_observe_object_at(o, effect->first_difference, &object);
-  SAY(text, "with other values there, byte %" PRId64 " of %s comes out different",
-      (int64_t)(effect->first_difference - object.lo), object.name);
+  SAY(text, "with other values there, ");
+  say_difference(text, o, effect);
 }
 
 /* ---- findings ---- */
@@ -413,16 +416,8 @@ void pto_observe_report_near(struct pto_observation *o, const struct pto_observe
 void pto_observe_report_unstable(struct pto_observation *o, const struct pto_observe_outcome *effect) {
   struct pto_observe_text text = {.bytes = ""};
   pto_observe_say_unit(&text, o, o->call.label);
-  if (effect->is_caught)
-    SAY(&text, " ends in a signal when it is run again over the same bytes");
-  else if (!effect->first_difference)
-    SAY(&text, " returns %d, and %d when it is run again over the same bytes", o->call.status, effect->status);
-  else {
-    struct pto_observe_object object;
-    pto_observe_object_at(o, effect->first_difference, &object);
-    SAY(&text, " is run twice over the same bytes, and byte %" PRId64 " of %s comes out different",
-        (int64_t)(effect->first_difference - object.lo), object.name);
-  }
+  SAY(&text, " is run twice over the same bytes, and the second time ");
+  say_difference(&text, o, effect);
   SAY(&text,
       ": it keeps something of its own between calls (on the heap, in a library, in memory of pto_core_private), or "
       "reads what is no memory of the task; its other reads cannot be told");
@@ -432,18 +427,9 @@ void pto_observe_report_unstable(struct pto_observation *o, const struct pto_obs
 
 void pto_observe_report_time(struct pto_observation *o, const struct pto_observe_outcome *effect) {
   struct pto_observe_text text = {.bytes = ""};
-  struct pto_observe_object object;
   pto_observe_say_unit(&text, o, o->call.label);
   SAY(&text, " depends on the time (pto_core_now): at another time, ");
-  if (effect->is_caught) {
-    SAY(&text, "it ends in a signal, or not at all");
-  } else if (!effect->first_difference) {
-    SAY(&text, "it returns %d instead of %d", effect->status, o->call.status);
-  } else {
-    pto_observe_object_at(o, effect->first_difference, &object);
-    SAY(&text, "byte %" PRId64 " of %s comes out different", (int64_t)(effect->first_difference - object.lo),
-        object.name);
-  }
+  say_difference(&text, o, effect);
   o->call.is_unstable = true;
   pto_observe_add(o, PTO_FINDING_UNSTABLE, NULL, NULL, "pass what is to vary as a scalar, or in a tensor",
                   o->call.payload, &text);

@@ -122,7 +122,7 @@ static void judge_placement(struct pto_observation *o) {
   for (uint32_t i = 0; i < o->call.param_count; i++) join(&moved, &o->call.params[i].region);
   if (moved.count && place(&moved)) {
     const struct pto_observe_outcome outcome = run_moved(o, &moved, 0, 0);
-    for (uint32_t i = 0; i < o->call.param_count && !outcome.is_caught; i++) {
+    for (uint32_t i = 0; i < o->call.param_count && !outcome.caught; i++) {
       const struct pto_observe_param *param = &o->call.params[i];
       if (!(param->mode & PTO_OUTPUT)) continue;
       if (pto_observe_is_as_first(o, param, away_of(&moved, &param->region), &at)) continue;
@@ -162,11 +162,11 @@ static void judge_pair(struct pto_observation *o, uint32_t input, uint32_t outpu
     tensors[input].addr = (char *)own + away;
     const struct pto_observe_outcome outcome = pto_observe_run_again(o, PTO_OBSERVE_NEGATIVE, PTO_OBSERVE_NO_LOCAL);
     tensors[input].addr = own;
-    differs = !outcome.is_caught && !pto_observe_is_as_first(o, out, 0, &at);
+    differs = !outcome.caught && !pto_observe_is_as_first(o, out, 0, &at);
   } else {
     const struct pto_observe_outcome outcome = run_moved(o, &moved, input, output);
     const uint64_t away = away_of(&moved, &in->region) + in->region.start - out->region.start;
-    differs = !outcome.is_caught && !pto_observe_is_as_first(o, out, away, &at);
+    differs = !outcome.caught && !pto_observe_is_as_first(o, out, away, &at);
   }
   if (differs)
     pto_observe_report_promise(o, PTO_FINDING_MODE, out, at,
@@ -213,7 +213,7 @@ static uint64_t find_at_place(struct pto_observation *o, const uint8_t *written_
   pto_observed_unit_move(o->port, place);
   const struct pto_observe_outcome outcome = pto_observe_run_again(o, PTO_OBSERVE_NEGATIVE, PTO_OBSERVE_NO_LOCAL);
   pto_observed_unit_move(o->port, PTO_OBSERVED_OWN);
-  return outcome.differs && !outcome.is_caught ? find_other_value(o, written_before) : 0;
+  return outcome.differs && !outcome.caught ? find_other_value(o, written_before) : 0;
 }
 
 static void judge_core(struct pto_observation *o) {

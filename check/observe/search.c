@@ -123,7 +123,7 @@ static bool matters(struct search *s, uint64_t first, uint64_t end) {
   /* What a maximum reads does not show over the one, and not what a minimum reads over the other. */
   struct pto_observe_outcome outcome = pto_observe_run_again(s->o, s->pattern, PTO_OBSERVE_NO_LOCAL);
   if (!outcome.differs) outcome = pto_observe_run_again(s->o, !s->pattern, PTO_OBSERVE_NO_LOCAL);
-  if (outcome.is_caught && s->o->memory->caught == SIGVTALRM) s->stuck_count++;
+  if (outcome.caught == SIGVTALRM) s->stuck_count++;
   if (outcome.differs && !s->effect.differs) s->effect = outcome;
   return outcome.differs;
 }
@@ -265,7 +265,7 @@ static bool search_local_of(struct pto_observation *o, enum pto_observe_pattern 
   pto_observe_select(o, NULL);
   const struct pto_observe_outcome effect = pto_observe_run_again(o, pattern, found);
   if (!effect.differs) return false;
-  if (is_full && !effect.is_caught) {
+  if (is_full && !effect.caught) {
     uint64_t lo = 0, hi = count; /* those below lo do not matter, those below hi do */
     while (hi - lo > 1) {
       const uint64_t middle = lo + (hi - lo) / 2;

@@ -214,7 +214,7 @@ struct pto_observe_bytes {
 /* What a repeated run came to. */
 struct pto_observe_outcome {
   bool differs; /* from the first run: in what was written, or in the status, or it did not come back */
-  bool is_caught;
+  int caught;   /* the signal that ended it, SIGVTALRM: its time was over; 0: none */
   int status;
   uint64_t first_difference; /* the lowest byte that is not as the first run left it; 0: none is */
   uint64_t last_difference;
