@@ -432,6 +432,7 @@ struct pto_observe_outcome pto_observe_run_again(struct pto_observation *o, enum
   if (!pto_observe_memory_try(m, run_again, &again, LIMIT_US + o->call.first_ns / 100)) {
     pto_observed_unit_abandon(o->port);
     outcome.caught = m->caught;
+    o->summary.is_short |= m->is_full;
     outcome.differs = true;
   }
   outcome.status = again.status;

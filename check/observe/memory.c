@@ -101,16 +101,26 @@ static void area_insert(struct pto_observe_memory *m, struct pto_observe_area ar
   }
 }
 
-static void protect(uint64_t lo, uint64_t hi, int protection) {
-  if (lo < hi) (void)mprotect((void *)(uintptr_t)lo, hi - lo, protection);
+/* False where the system has no room for one more mapping, which is what a page by itself is (vm.max_map_count). */
+static bool protect(uint64_t lo, uint64_t hi, int protection) {
+  return lo >= hi || mprotect((void *)(uintptr_t)lo, hi - lo, protection) == 0;
+}
+static bool open_range(uint64_t lo, uint64_t hi) { return protect(lo, hi, PROT_READ | PROT_WRITE); }
+
+/* Each becomes one mapping.  A second time, where the first has only made room for that. */
+static bool protect_areas(const struct pto_observe_memory *m, int protection) {
+  bool is_ok = false;
+  for (int round = 0; round < 2 && !is_ok; round++) {
+    is_ok = true;
+    for (uint32_t i = 0; i < m->areas.count; i++) {
+      const struct pto_observe_area *area = LIST_AT(&m->areas, struct pto_observe_area, i);
+      is_ok &= protect(area->lo, area->hi, protection);
+    }
+  }
+  return is_ok;
 }
 
-static void protect_areas(const struct pto_observe_memory *m, int protection) {
-  for (uint32_t i = 0; i < m->areas.count; i++) {
-    const struct pto_observe_area *area = LIST_AT(&m->areas, struct pto_observe_area, i);
-    protect(area->lo, area->hi, protection);
-  }
-}
+static void close_areas(struct pto_observe_memory *m) { m->is_short |= !protect_areas(m, PROT_NONE); }
 
 /* ---- init ---- */
 
@@ -176,7 +186,7 @@ bool pto_observe_memory_add(struct pto_observe_memory *m, struct pto_observe_are
   if (!LIST_PUSH(&m->given, struct pto_observe_area, area)) return false;
   if (!m->run_count) return true;
   area_insert(m, area);
-  if (!m->is_all_open) protect(area.lo, area.hi, PROT_NONE);
+  if (!m->is_all_open) m->is_short |= !protect(area.lo, area.hi, PROT_NONE);
   return true;
 }
 bool pto_observe_memory_is_stack(const struct pto_observe_memory *m, uint64_t addr) {
@@ -259,8 +269,9 @@ uint32_t pto_observe_call_page(struct pto_observe_memory *m, uint64_t addr) {
   const uint64_t page = addr & ~(m->page_bytes - 1);
   const uint32_t slot = pto_observe_call_find(m, page);
   if (slot != PTO_OBSERVE_NO_SLOT) return slot;
-  if (area_of(m, page)) protect(page, page + m->page_bytes, PROT_READ | PROT_WRITE);
-  return add_page(m, page);
+  if (!area_of(m, page) || open_range(page, page + m->page_bytes)) return add_page(m, page);
+  m->is_full = true;
+  return PTO_OBSERVE_NO_SLOT;
 }
 
 bool pto_observe_call_pages(struct pto_observe_memory *m, uint64_t lo, uint64_t hi) {
@@ -268,7 +279,10 @@ bool pto_observe_call_pages(struct pto_observe_memory *m, uint64_t lo, uint64_t 
   while (page < hi) {
     const struct pto_observe_area *area = area_of(m, page);
     const uint64_t end = area ? pto_min_u64(area->hi, pto_align_up(hi, m->page_bytes)) : page + m->page_bytes;
-    if (area) protect(page, end, PROT_READ | PROT_WRITE);
+    if (area && !open_range(page, end)) {
+      m->is_full = true;
+      return false;
+    }
     for (; page < end; page += m->page_bytes)
       if (pto_observe_call_find(m, page) == PTO_OBSERVE_NO_SLOT && add_page(m, page) == PTO_OBSERVE_NO_SLOT)
         return false;
@@ -281,32 +295,34 @@ void pto_observe_call_reads(struct pto_observe_memory *m, uint64_t lo, uint64_t 
 }
 
 void pto_observe_call_begin(struct pto_observe_memory *m) {
-  if (m->is_all_open) protect_areas(m, PROT_NONE);
-  m->is_all_open = false;
+  bool is_closed = !m->is_all_open;
   for (uint32_t i = 0; i < m->loose.count; i++) {
     const uint64_t page = *LIST_AT(&m->loose, uint64_t, i);
-    protect(page, page + m->page_bytes, PROT_NONE);
+    is_closed = is_closed && protect(page, page + m->page_bytes, PROT_NONE);
   }
+  if (!is_closed) close_areas(m);
+  m->is_all_open = false;
   m->loose.count = m->pages.count = m->spans.count = m->opened.count = 0;
   m->is_full = false;
   m->is_in_call = true;
 }
 
-static void open_span(struct pto_observe_memory *m, uint64_t lo, uint64_t hi) {
-  protect(lo, hi, PROT_READ);
-  if (!LIST_PUSH(&m->opened, struct pto_observe_range, {lo, hi})) m->is_full = true;
+static bool open_span(struct pto_observe_memory *m, uint64_t lo, uint64_t hi) {
+  const bool is_ok = protect(lo, hi, PROT_READ) && LIST_PUSH(&m->opened, struct pto_observe_range, {lo, hi});
+  m->is_full |= !is_ok;
+  return is_ok;
 }
 
 void pto_observe_call_open(struct pto_observe_memory *m) {
   for (uint32_t i = 0; i < m->spans.count; i++) {
     const struct pto_observe_range span = *LIST_AT(&m->spans, struct pto_observe_range, i);
-    if (span.hi - span.lo <= SPAN_AT_ONCE * m->page_bytes) open_span(m, span.lo, span.hi);
+    if (span.hi - span.lo <= SPAN_AT_ONCE * m->page_bytes) (void)open_span(m, span.lo, span.hi);
   }
   /* A span may hold a page that became the call's for another parameter. */
   for (uint32_t i = 0; m->spans.count && i < m->pages.count; i++) {
     const struct pto_observe_page *page = &pto_observe_pages(m)[i];
     if (page->is_guarded && range_of(&m->spans, page->addr))
-      protect(page->addr, page->addr + m->page_bytes, PROT_READ | PROT_WRITE);
+      m->is_full |= !open_range(page->addr, page->addr + m->page_bytes);
   }
 }
 
@@ -319,17 +335,18 @@ void pto_observe_call_note_stores(struct pto_observe_memory *m, bool notes) {
     for (uint64_t i = 0; i < m->page_bytes; i++) is_written |= (classes[i] & PTO_OBSERVE_WRITE) != 0;
     const bool closes = m->notes_stores && !is_written;
     if (closes != page->is_closed_to_stores)
-      protect(page->addr, page->addr + m->page_bytes, closes ? PROT_READ : PROT_READ | PROT_WRITE);
+      m->is_full |= !protect(page->addr, page->addr + m->page_bytes, closes ? PROT_READ : PROT_READ | PROT_WRITE);
     page->is_closed_to_stores = closes;
   }
 }
 
 void pto_observe_call_end(struct pto_observe_memory *m) {
   struct pto_observe_range run = {0, 0};
+  bool is_closed = !m->is_all_open;
   m->notes_stores = false;
   for (uint32_t i = 0; i < m->opened.count; i++) {
     const struct pto_observe_range *range = LIST_AT(&m->opened, struct pto_observe_range, i);
-    protect(range->lo, range->hi, PROT_NONE);
+    is_closed = is_closed && protect(range->lo, range->hi, PROT_NONE);
   }
   for (uint32_t i = 0; i < m->pages.count; i++) m->hash[pto_observe_pages(m)[i].place] = 0;
   /* Neighbours are closed by one call. */
@@ -337,12 +354,14 @@ void pto_observe_call_end(struct pto_observe_memory *m) {
     const struct pto_observe_page *page = &pto_observe_pages(m)[i];
     if (!page->is_guarded) continue;
     if (page->addr != run.hi) {
-      protect(run.lo, run.hi, PROT_NONE);
+      is_closed = is_closed && protect(run.lo, run.hi, PROT_NONE);
       run.lo = page->addr;
     }
     run.hi = page->addr + m->page_bytes;
   }
-  protect(run.lo, run.hi, PROT_NONE);
+  is_closed = is_closed && protect(run.lo, run.hi, PROT_NONE);
+  if (!is_closed) close_areas(m);
+  m->is_all_open = false;
   m->pages.count = m->spans.count = m->opened.count = 0;
   m->is_in_call = false;
 }
@@ -360,14 +379,22 @@ static int is_write(const void *context) {
 #endif
 }
 
+/* A touch that cannot be noted: the call goes on with everything open, and is observed no further.  False in a
+ * repeated run, which ends there: what it did behind that would stay. */
+static bool give_up(struct pto_observe_memory *m) {
+  m->is_full = true;
+  if (m->is_trying && !m->tries_time) return false;
+  pto_observe_memory_open_all(m);
+  return true;
+}
+
 /* A store to a page of the call that is closed to stores; false where it is none. */
 static bool note_store(struct pto_observe_memory *m, uint32_t slot, uint64_t addr, int writes) {
   struct pto_observe_page *page = &pto_observe_pages(m)[slot];
   if (!page->is_closed_to_stores || writes != 1) return false; /* it is open: this is a fault of another kind */
   page->is_closed_to_stores = false;
   page->store = addr;
-  protect(page->addr, page->addr + m->page_bytes, PROT_READ | PROT_WRITE);
-  return true;
+  return open_range(page->addr, page->addr + m->page_bytes) || give_up(m);
 }
 
 /* A touch of a closed page in a call; false where it is none. */
@@ -377,13 +404,13 @@ static bool touch(struct pto_observe_memory *m, uint64_t addr, int writes) {
   if (known != PTO_OBSERVE_NO_SLOT) return note_store(m, known, addr, writes);
   const struct pto_observe_range *span = writes != 1 ? range_of(&m->spans, page) : NULL;
   if (span && !range_of(&m->opened, page)) { /* else it is open to be read, so this is a write */
-    open_span(m, page, pto_min_u64(span->hi, page + SPAN_PIECE * m->page_bytes));
-    return true;
+    const uint64_t end = pto_min_u64(span->hi, page + SPAN_PIECE * m->page_bytes);
+    return open_span(m, page, end) || give_up(m);
   }
   const bool is_load = m->notes_stores && writes == 0;
-  protect(page, page + m->page_bytes, is_load ? PROT_READ : PROT_READ | PROT_WRITE);
+  if (!protect(page, page + m->page_bytes, is_load ? PROT_READ : PROT_READ | PROT_WRITE)) return give_up(m);
   const uint32_t slot = add_page(m, page);
-  if (slot == PTO_OBSERVE_NO_SLOT) return false;
+  if (slot == PTO_OBSERVE_NO_SLOT) return give_up(m);
   pto_observe_pages(m)[slot].is_closed_to_stores = is_load;
   if (m->notes_stores && writes == 1) pto_observe_pages(m)[slot].store = addr;
   return true;
@@ -394,8 +421,8 @@ static bool resolve(struct pto_observe_memory *m, uint64_t addr, const void *con
   if (m->is_all_open || !area_of(m, page)) return false;
   m->faults++;
   if (m->is_in_call) return touch(m, addr, is_write(context));
-  protect(page, page + m->page_bytes, PROT_READ | PROT_WRITE);
-  if (!LIST_PUSH(&m->loose, uint64_t, page)) pto_observe_memory_open_all(m); /* the next call closes all */
+  if (!open_range(page, page + m->page_bytes) || !LIST_PUSH(&m->loose, uint64_t, page))
+    pto_observe_memory_open_all(m); /* the next call closes all */
   return true;
 }
 
@@ -523,7 +550,7 @@ int pto_observe_memory_begin(struct pto_observe_memory *m, uint32_t owner, struc
   forget_externals(m, owner);
   area_insert(m, (struct pto_observe_area){.lo = arena.lo, .hi = arena.hi & ~(m->page_bytes - 1), .owner = owner});
   for (uint32_t i = 0; i < m->given.count; i++) area_insert(m, *LIST_AT(&m->given, struct pto_observe_area, i));
-  protect_areas(m, PROT_NONE);
+  close_areas(m);
   m->is_all_open = false;
   m->loose.count = 0;
   return PTO_OK;
@@ -562,12 +589,12 @@ void pto_observe_memory_register(struct pto_observe_memory *m, struct pto_observ
       .lo = pto_align_up(lo, m->page_bytes), .hi = hi & ~mask, .owner = external.owner};
   const uint32_t areas = m->areas.count;
   if (inner.lo < inner.hi && !is_on_stack(m, lo, hi)) area_insert(m, inner);
-  if (m->areas.count != areas && !m->is_all_open) protect(inner.lo, inner.hi, PROT_NONE);
+  if (m->areas.count != areas && !m->is_all_open) m->is_short |= !protect(inner.lo, inner.hi, PROT_NONE);
   note_ends(m, lo, hi);
 }
 
 void pto_observe_memory_open_all(struct pto_observe_memory *m) {
-  if (!m->is_all_open) protect_areas(m, PROT_READ | PROT_WRITE);
+  if (!m->is_all_open) (void)protect_areas(m, PROT_READ | PROT_WRITE); /* what was closed as a whole opens so */
   m->is_all_open = true;
   m->loose.count = 0;
 }

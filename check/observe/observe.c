@@ -173,6 +173,13 @@ static void begin_statics(struct pto_observation *o) {
   pto_observe_statics_begin(&o->statics);
 }
 
+/* It has more pages than there is room for: it is observed no further. */
+static void give_up(struct pto_observation *o) {
+  pto_observe_call_end(o->memory);
+  o->summary.calls_too_large++;
+  o->summary.is_short |= o->rehearsal.is_going_on; /* what it does cannot be undone */
+}
+
 /* Whether all that it wrote is known. */
 static bool look_at(struct pto_observation *o, struct pto_observe_form *form) {
   const char *data;
@@ -181,6 +188,11 @@ static bool look_at(struct pto_observation *o, struct pto_observe_form *form) {
   if (notes_stores) pto_observe_call_note_stores(o->memory, true);
   pto_observe_run_first(o);
   if (notes_stores) pto_observe_call_note_stores(o->memory, false);
+  if (o->memory->is_full) {
+    give_up(o);
+    pto_observe_assume_writes(o);
+    return false;
+  }
   if (pto_observe_statics_end_first(&o->statics, &data, &size_bytes)) pto_observe_report_state(o, data, size_bytes);
   if (o->call.local.over.end) pto_observe_report_over(o);
   const bool is_whole = o->call.status == 0 && compare(o, form);
@@ -217,11 +229,8 @@ static void observe(void *context, const struct pto_observed_unit *unit) {
   if (is_observed) {
     begin_statics(o);
     pto_observe_call_begin(o->memory);
-    if (!pto_observe_declare(o)) {
-      pto_observe_call_end(o->memory);
-      o->summary.calls_too_large++;
-      is_observed = false;
-    }
+    is_observed = pto_observe_declare(o);
+    if (!is_observed) give_up(o);
   } else {
     o->summary.calls_left_out++;
   }
@@ -230,7 +239,6 @@ static void observe(void *context, const struct pto_observed_unit *unit) {
     is_whole = look_at(o, form);
   else
     pass_by(o);
-  if (o->rehearsal.is_going_on && !is_observed) o->summary.is_short = true; /* what it did cannot be undone */
   if (o->call.status == 0) pto_observe_task_end_unit(o, is_whole);
   if (form) form->calls += is_observed;
   o->summary.kernel_ns += o->call.first_ns;
@@ -375,7 +383,9 @@ void pto_observation_add_array(struct pto_observation *o, const struct pto_array
 }
 
 struct pto_observe_summary pto_observation_summary(const struct pto_observation *o) {
-  return o->summary;
+  struct pto_observe_summary summary = o->summary;
+  summary.is_short |= o->memory && o->memory->is_short;
+  return summary;
 }
 
 void pto_observe_summary_add(struct pto_observe_summary *all, const struct pto_observe_summary *summary) {
