@@ -273,6 +273,12 @@ static void say_calls(struct pto_observe_text *remedy, const struct pto_observe_
                       uint64_t at) {
   const struct pto_core_member *first = member_of(c, wanted->first), *second = member_of(c, wanted->second);
   const uint32_t flag = pto_core_order_free_flag(&c->order, (uint32_t)(second - c->members));
+  if (flag == PTO_CORE_FLAGS) {
+    SAY(remedy, "order the two with `pto_core_barrier(args)`, as all %u flags of ", PTO_CORE_FLAGS);
+    say_core(remedy, c, second);
+    SAY(remedy, " are in use");
+    return;
+  }
   struct likes likes[2] = {{NULL, 0, 0}, {NULL, 0, 0}};
   struct pairs pairs = {{0, 0}, 0};
   if (find_likes(c, wanted->first, wanted->is_read[0], at, &likes[0]) &&
