@@ -300,9 +300,6 @@ static void first_block(const uint8_t *restrict before, const uint8_t *restrict 
   for (uint32_t i = 0; i < BLOCK; i++) written[i] = after[i] != before[i];
 }
 
-/* Bytes of others, whose owner may write them between two runs: the heap has its links there. */
-#define IS_OF_OTHERS(byte_class) (((byte_class) & (PTO_OBSERVE_SKIP | PTO_OBSERVE_FOREIGN)) != 0)
-
 /* What a run begins with. */
 static void set_page(const struct pto_observation *o, uint32_t slot, enum pto_observe_pattern pattern) {
   const struct pto_observe_memory *m = o->memory;
@@ -316,7 +313,7 @@ static void set_page(const struct pto_observation *o, uint32_t slot, enum pto_ob
       set_block(memory + at, before + at, sel + at, noise + at, upper);
   else
     for (uint64_t i = 0; i < m->page_bytes; i++)
-      if (!IS_OF_OTHERS(classes[i])) memory[i] = begun_with(before[i], sel[i], noise[i], upper);
+      if (!pto_observe_is_of_others(classes[i])) memory[i] = begun_with(before[i], sel[i], noise[i], upper);
 }
 
 /* What a run has shown; true where it differs from the first. */
@@ -335,7 +332,7 @@ static bool compare_page(const struct pto_observation *o, uint32_t slot, enum pt
   }
   for (uint64_t i = 0; i < m->page_bytes; i++) {
     const uint8_t begun = begun_with(before[i], sel[i], noise[i], upper);
-    if (IS_OF_OTHERS(classes[i]) || (after[i] == before[i] && memory[i] == begun)) continue;
+    if (pto_observe_is_of_others(classes[i]) || (after[i] == before[i] && memory[i] == begun)) continue;
     written[i] = 1;
     any |= memory[i] != after[i];
   }
@@ -352,7 +349,8 @@ static void note_differences(const struct pto_observation *o, uint32_t slot, enu
   for (uint64_t i = 0; i < m->page_bytes; i++) {
     const uint8_t value = ((const uint8_t *)(uintptr_t)page)[i];
     const uint8_t begun = begun_with(before[i], sel[i], noise[i], upper);
-    if (IS_OF_OTHERS(classes[i]) || value == after[i] || (after[i] == before[i] && value == begun)) continue;
+    if (pto_observe_is_of_others(classes[i]) || value == after[i] || (after[i] == before[i] && value == begun))
+      continue;
     if (!outcome->first_difference || page + i < outcome->first_difference) outcome->first_difference = page + i;
     if (page + i > outcome->last_difference) outcome->last_difference = page + i;
   }
@@ -482,12 +480,12 @@ void pto_observe_restore(struct pto_observation *o) {
       memcpy(memory, after, m->page_bytes);
     else
       for (uint64_t i = 0; i < m->page_bytes; i++)
-        if (!IS_OF_OTHERS(classes[i])) memory[i] = after[i];
+        if (!pto_observe_is_of_others(classes[i])) memory[i] = after[i];
   }
 }
 
 bool pto_observe_must_not_matter(uint8_t byte_class) {
-  if (byte_class & (PTO_OBSERVE_FOREIGN | PTO_OBSERVE_SKIP)) return false;
+  if (pto_observe_is_of_others(byte_class)) return false;
   return !(byte_class & PTO_OBSERVE_READ) || (byte_class & PTO_OBSERVE_UNWRITTEN);
 }
 

@@ -63,18 +63,15 @@ static void find_places(struct pto_observe_cores *c) {
   c->page_places = c->place_count;
 }
 
-/* Whether a byte of a page is of other code. */
-static bool is_foreign(const struct pto_observe_cores *c, const struct pto_cores_place *place, uint64_t i) {
+/* What the call may do with a byte, enum pto_observe_class; 0 in shared memory. */
+static uint8_t class_at(const struct pto_observe_cores *c, const struct pto_cores_place *place, uint64_t i) {
   const struct pto_observe_memory *m = c->o->memory;
-  if (place->slot == PTO_OBSERVE_NO_SLOT || pto_observe_pages(m)[place->slot].is_guarded) return false;
-  return (pto_observe_at(m, m->classes, place->slot)[i] & PTO_OBSERVE_SKIP) != 0;
+  return place->slot == PTO_OBSERVE_NO_SLOT ? 0 : pto_observe_at(m, m->classes, place->slot)[i];
 }
 
 static bool is_sum(const struct pto_observe_cores *c, uint64_t at) {
   const struct pto_cores_place *place = pto_cores_place_at(c, at);
-  const struct pto_observe_memory *m = c->o->memory;
-  return place->slot != PTO_OBSERVE_NO_SLOT &&
-         (pto_observe_at(m, m->classes, place->slot)[at - place->base] & PTO_OBSERVE_ACCUMULATE);
+  return (class_at(c, place, at - place->base) & PTO_OBSERVE_ACCUMULATE) != 0;
 }
 
 /* The memory that a block's kernel asks for is known from now on. */
@@ -138,7 +135,7 @@ static void find_writes(struct pto_observe_cores *c, const struct pto_cores_plac
   if (memcmp(now, place->live, place->size_bytes) == 0) return;
   for (uint64_t i = 0; i < place->size_bytes && !c->is_too_large; i++) {
     const uint64_t lo = i;
-    while (i < place->size_bytes && now[i] != place->live[i] && !is_foreign(c, place, i)) i++;
+    while (i < place->size_bytes && now[i] != place->live[i] && !pto_observe_is_of_others(class_at(c, place, i))) i++;
     if (i > lo) add_write(c, place, lo, i);
   }
   memcpy(now, place->live, place->size_bytes);
@@ -308,7 +305,7 @@ static bool matters(struct pto_observe_cores *c, uint32_t first, uint32_t end, s
     const struct pto_cores_place *place = &c->places[i];
     if (memcmp(c->end + place->base, place->live, place->size_bytes) == 0) continue;
     for (uint64_t k = 0; k < place->size_bytes; k++)
-      differs |= c->end[place->base + k] != place->live[k] && !is_foreign(c, place, k);
+      differs |= c->end[place->base + k] != place->live[k] && !pto_observe_is_of_others(class_at(c, place, k));
   }
   return differs;
 }

@@ -55,6 +55,11 @@ enum pto_observe_class {
   PTO_OBSERVE_HALF = 128 /* the end of an odd number of 4-bit elements, to be written: in its upper half is none */
 };
 
+/* Bytes of others, whose owner may write them between two runs: the heap has its links there. */
+static inline bool pto_observe_is_of_others(uint8_t byte_class) {
+  return (byte_class & (PTO_OBSERVE_SKIP | PTO_OBSERVE_FOREIGN)) != 0;
+}
+
 struct pto_observe_range {
   uint64_t lo, hi;
 };
