@@ -388,7 +388,7 @@ static void run_first_waiting(struct pto_observation *o) {
 void pto_observe_run_first(struct pto_observation *o) {
   struct pto_observe_memory *m = o->memory;
   const uint64_t begin_ns = pto_observe_now_ns();
-  if (o->call.unit->waits)
+  if (o->call.unit->waits && !o->is_refused)
     run_first_waiting(o);
   else
     run_first(o);

@@ -32,6 +32,7 @@
 
 /* Handlers have no argument of ours; one observes in a process.  Where ranks have a thread each, one of them goes on at
  * a time. */
+static pthread_mutex_t guard_lock = PTHREAD_MUTEX_INITIALIZER; /* of guard.memory, where two begin at once */
 static struct {
   struct pto_observe_memory *memory;
   pthread_t threads[PTO_MAX_RANKS]; /* that begin runs: control threads */
@@ -507,9 +508,23 @@ void pto_observe_memory_try_on(const struct pto_observe_memory *m) { set_limit(m
 
 /* ---- runs ---- */
 
-static void take_handlers(struct pto_observe_memory *m) {
+/* False where another has it. */
+static bool take_guard(struct pto_observe_memory *m) {
+  pthread_mutex_lock(&guard_lock);
+  const bool is_free = guard.memory == NULL;
+  if (is_free) guard.memory = m;
+  pthread_mutex_unlock(&guard_lock);
+  return is_free;
+}
+
+static void leave_guard(void) {
+  pthread_mutex_lock(&guard_lock);
+  guard.memory = NULL;
+  pthread_mutex_unlock(&guard_lock);
+}
+
+static void take_handlers(void) {
   struct sigaction action;
-  guard.memory = m;
   guard.thread_count = 0;
   guard.trying = pthread_self();
   memset(&action, 0, sizeof action);
@@ -536,14 +551,12 @@ static void forget_externals(struct pto_observe_memory *m, uint32_t owner) {
   m->external_lists++;
 }
 
-int pto_observe_memory_begin(struct pto_observe_memory *m, uint32_t owner, struct pto_observe_range arena,
-                             struct pto_error *error) {
-  if (guard.memory && guard.memory != m)
-    return pto_error_set(error, PTO_ESYSTEM, "another run of this process is being observed");
+bool pto_observe_memory_begin(struct pto_observe_memory *m, uint32_t owner, struct pto_observe_range arena) {
   if (m->run_count == 0) {
+    if (!take_guard(m)) return false;
     m->areas.count = m->externals.count = m->ends.count = m->loose.count = m->pages.count = 0;
     m->is_all_open = m->is_in_call = m->is_trying = false;
-    take_handlers(m);
+    take_handlers();
   }
   m->run_count++;
   take_thread(m);
@@ -553,7 +566,7 @@ int pto_observe_memory_begin(struct pto_observe_memory *m, uint32_t owner, struc
   close_areas(m);
   m->is_all_open = false;
   m->loose.count = 0;
-  return PTO_OK;
+  return true;
 }
 
 static void note_end(struct pto_observe_memory *m, uint64_t page) {
@@ -604,7 +617,7 @@ void pto_observe_memory_end(struct pto_observe_memory *m) {
   pto_observe_memory_open_all(m);
   if (--m->run_count) return;
   for (size_t i = 0; i < PTO_OBSERVE_SIGNALS; i++) sigaction(signals[i], &guard.old_actions[i], NULL);
-  guard.memory = NULL;
+  leave_guard();
 }
 
 static void forget_areas(struct pto_observe_list *list, uint32_t owner) {

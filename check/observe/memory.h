@@ -139,9 +139,9 @@ bool pto_observe_memory_is_stack(const struct pto_observe_memory *m, uint64_t ad
 bool pto_observe_memory_add_hollow(struct pto_observe_memory *m, uint64_t lo, uint64_t hi);
 bool pto_observe_memory_is_hollow(const struct pto_observe_memory *m, uint64_t addr);
 /* A run of `owner` begins, whose arena is [lo, hi): of its own memory nothing is registered, what was given is closed.
- * PTO_OK or PTO_ESYSTEM. */
-PTO_MUST_CHECK int pto_observe_memory_begin(struct pto_observe_memory *m, uint32_t owner,
-                                            struct pto_observe_range arena, struct pto_error *error);
+ * False where runs of another one are going on in the process: nothing is guarded, and no end is due. */
+PTO_MUST_CHECK bool pto_observe_memory_begin(struct pto_observe_memory *m, uint32_t owner,
+                                             struct pto_observe_range arena);
 void pto_observe_memory_register(struct pto_observe_memory *m, struct pto_observe_external external);
 /* A run is over, and everything is open; with the last one the handlers are as they were. */
 void pto_observe_memory_end(struct pto_observe_memory *m);

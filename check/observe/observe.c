@@ -30,12 +30,13 @@ static void register_memory(struct pto_observation *o, uint64_t lo, uint64_t hi,
 
 /* No callback tells what was registered before the run began. */
 static void begin_run(struct pto_observation *o) {
-  struct pto_error error;
   const struct pto_buffer_registry *buffers = &o->rt->buffers;
   if (o->is_in_run) return;
   o->is_in_run = true;
   pto_observe_shadow_reset(&o->shadow);
-  if (pto_observe_memory_begin(o->memory, pto_observe_owner(o), o->arena, &error) != PTO_OK) return;
+  o->is_refused = !pto_observe_memory_begin(o->memory, pto_observe_owner(o), o->arena);
+  o->summary.is_refused |= o->is_refused;
+  if (o->is_refused) return;
   for (uint32_t i = 0; i < buffers->used; i++) {
     const struct pto_buffer_record *record = &buffers->records[i];
     if (record->id && record->kind == PTO_BUFFER_EXTERNAL && record->size_bytes)
@@ -43,10 +44,15 @@ static void begin_run(struct pto_observation *o) {
   }
 }
 
+static void end_guard(struct pto_observation *o) {
+  if (o->is_in_run && !o->is_refused) pto_observe_memory_end(o->memory);
+  o->is_refused = false;
+}
+
 static void on_end_run(void *context) {
   struct pto_observation *o = context;
   if (!o->is_in_run) return;
-  pto_observe_memory_end(o->memory);
+  end_guard(o);
   if (!o->rt->has_failed) pto_observe_tasks_finish(o);
   pto_observe_tasks_clear(o);
   o->is_in_run = false;
@@ -59,6 +65,7 @@ static void on_allocated(void *context, uint64_t buffer_number, uint64_t addr, u
 }
 static void on_registered(void *context, uint64_t buffer_number, uint64_t addr, uint64_t size_bytes) {
   struct pto_observation *o = context;
+  if (o->is_refused) return;
   if (o->is_in_run)
     register_memory(o, addr, addr + size_bytes, buffer_number);
   else if (o->rt->is_running)
@@ -225,7 +232,7 @@ static void observe(void *context, const struct pto_observed_unit *unit) {
   begin_run(o);
   pto_observe_describe(o, unit);
   struct pto_observe_form *form = o->call.form_entry;
-  bool is_observed = o->rehearsal.is_going_on || pto_observe_is_wanted(o), is_whole = false;
+  bool is_observed = !o->is_refused && (o->rehearsal.is_going_on || pto_observe_is_wanted(o)), is_whole = false;
   if (is_observed) {
     begin_statics(o);
     pto_observe_call_begin(o->memory);
@@ -251,7 +258,7 @@ static void pass(void *context, struct pto_message *message) {
   const struct pto_observed_unit unit = {.messages = message, .count = 1};
   const bool is_remote = (message->payload->kernels[message->role]->flags & PTO_KERNEL_REMOTE) != 0;
   begin_run(o);
-  if (!is_remote && pto_observe_rehearse(o, message)) return;
+  if (!is_remote && !o->is_refused && pto_observe_rehearse(o, message)) return;
   o->summary.calls_remote += is_remote;
   pto_observe_describe(o, &unit);
   pto_observe_assume_writes(o);
@@ -347,7 +354,7 @@ void pto_observation_destroy(struct pto_observation *o) {
   free(o->left);
   free(o->skipped);
   pto_observe_statics_fini(&o->statics);
-  if (o->is_in_run) pto_observe_memory_end(o->memory);
+  end_guard(o);
   if (o->group) o->group->members[pto_observe_owner(o)] = NULL;
   if (!o->rank)
     pto_observe_group_destroy(o->group);
@@ -388,6 +395,14 @@ struct pto_observe_summary pto_observation_summary(const struct pto_observation 
   return summary;
 }
 
+bool pto_observe_summary_fails(const struct pto_observe_summary *summary, struct pto_error *error) {
+  if (summary->is_refused)
+    pto_error_set(error, PTO_ESYSTEM, "another run of this process is being observed");
+  else if (summary->is_short)
+    pto_error_set(error, PTO_ENOMEM, "no memory for what kernels read and write");
+  return summary->is_refused || summary->is_short;
+}
+
 void pto_observe_summary_add(struct pto_observe_summary *all, const struct pto_observe_summary *summary) {
   all->tasks += summary->tasks;
   all->calls += summary->calls;
@@ -403,4 +418,5 @@ void pto_observe_summary_add(struct pto_observe_summary *all, const struct pto_o
   all->total_ns += summary->total_ns;
   all->is_watched_by_tool |= summary->is_watched_by_tool;
   all->is_short |= summary->is_short;
+  all->is_refused |= summary->is_refused;
 }

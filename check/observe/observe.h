@@ -78,6 +78,7 @@ struct pto_observe_summary {
   uint64_t kernel_ns, total_ns; /* processor time of the first runs; of all */
   bool is_watched_by_tool;      /* a checker watches, nothing was compared */
   bool is_short;                /* memory ended: what was found may be wrong */
+  bool is_refused;              /* another run of the process was being observed: a run of this one was not */
 };
 
 /* Whether a checker watches this process, so that nothing is compared. */
@@ -107,6 +108,8 @@ void pto_observation_add_array(struct pto_observation *observation, const struct
                                uint64_t margin_bytes);
 
 struct pto_observe_summary pto_observation_summary(const struct pto_observation *observation);
+/* Whether not all was observed that was to be; then the sentence that says so. */
+bool pto_observe_summary_fails(const struct pto_observe_summary *summary, struct pto_error *error);
 /* The numbers of both. */
 void pto_observe_summary_add(struct pto_observe_summary *all, const struct pto_observe_summary *summary);
 

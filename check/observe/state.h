@@ -186,6 +186,7 @@ struct pto_observation {
   struct pto_engine_observer observer;
   struct pto_memory_watch watch;
   bool is_in_run;
+  bool is_refused; /* another run of the process is being observed, so this one is not */
   struct pto_observe_call call;
   struct pto_observe_statics statics;
   struct pto_observe_cores *cores; /* NULL: no unit that waits was met yet */

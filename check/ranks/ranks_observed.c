@@ -158,8 +158,8 @@ static int check_range(struct pto_ranks_observed *observed) {
 int pto_ranks_observed_run(struct pto_ranks_observed *observed) {
   int code = pto_ranks_execute(&observed->ranks);
   if (code == PTO_EXIT_OK) code = check_range(observed);
-  if (code != PTO_EXIT_OK || !pto_ranks_observed_summary(observed).is_short) return code;
-  pto_error_set(&observed->ranks.error, PTO_ENOMEM, "no memory for what kernels read and write");
+  const struct pto_observe_summary summary = pto_ranks_observed_summary(observed);
+  if (code != PTO_EXIT_OK || !pto_observe_summary_fails(&summary, &observed->ranks.error)) return code;
   return end(observed, PTO_EXIT_FAILED);
 }
 

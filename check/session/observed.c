@@ -101,10 +101,9 @@ int pto_observed_run(struct pto_observed *observed) {
   pto_session_add_refusals(&observed->session, &observed->findings);
   pto_session_add_remarks(&observed->session, &observed->findings);
   if (code == PTO_EXIT_OK) code = check_range(observed);
-  if (code == PTO_EXIT_OK && pto_observed_summary(observed).is_short) {
-    pto_error_set(&observed->session.result.error, PTO_ENOMEM, "no memory for what kernels read and write");
+  const struct pto_observe_summary summary = pto_observed_summary(observed);
+  if (code == PTO_EXIT_OK && pto_observe_summary_fails(&summary, &observed->session.result.error))
     code = observed->session.result.exit_code = PTO_EXIT_FAILED;
-  }
   return code == PTO_EXIT_OK ? pto_session_judge(&observed->session) : code;
 }
 

@@ -494,6 +494,32 @@ static void another_engine_is_refused(void **state) {
   pto_runtime_destroy(rt);
 }
 
+static struct run another_run;
+BODY(observes_another_run) {
+  const struct planted another = {.body = writes_an_input};
+  const struct world own = w;
+  run(&another, 1, &(struct pto_observe_options){0}, &another_run);
+  w = own; /* with tensors of this runtime */
+  return writes_an_input(rt);
+}
+static void a_run_within_an_observed_one_is_not_observed_and_says_so(void **state) {
+  const struct planted outer = {.body = observes_another_run};
+  const struct pto_observe_options all = {0};
+  struct run result;
+  struct pto_error error;
+  run(&outer, 1, &all, &result);
+  assert_int_equal(another_run.status, PTO_OK);
+  assert_int_equal(another_run.findings.total, 0);
+  assert_int_equal(another_run.summary.calls, 0);
+  assert_true(pto_observe_summary_fails(&another_run.summary, &error));
+  assert_string_equal(error.sentence, "another run of this process is being observed");
+  assert_int_equal(result.status, PTO_OK);
+  assert_int_equal(result.findings.total, 1);
+  assert_false(pto_observe_summary_fails(&result.summary, &error));
+  pto_findings_fini(&another_run.findings);
+  pto_findings_fini(&result.findings);
+}
+
 static void creation_survives_each_refused_reservation(void **state) {
   const struct pto_config config = {.size = sizeof config, .engine = "observe"};
   const struct pto_observe_options all = {0};
@@ -517,8 +543,10 @@ static void creation_survives_each_refused_reservation(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest others[] = {
-      cmocka_unit_test(the_same_mistake_is_one_line), cmocka_unit_test(what_is_not_looked_at_counts_as_written),
-      cmocka_unit_test(another_engine_is_refused), cmocka_unit_test(creation_survives_each_refused_reservation)};
+  const struct CMUnitTest others[] = {cmocka_unit_test(the_same_mistake_is_one_line),
+                                      cmocka_unit_test(what_is_not_looked_at_counts_as_written),
+                                      cmocka_unit_test(another_engine_is_refused),
+                                      cmocka_unit_test(a_run_within_an_observed_one_is_not_observed_and_says_so),
+                                      cmocka_unit_test(creation_survives_each_refused_reservation)};
   return run_planted("observe", planted, PTO_ARRAY_LENGTH(planted), others, PTO_ARRAY_LENGTH(others));
 }
