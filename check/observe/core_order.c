@@ -149,7 +149,7 @@ static bool signals(const struct pto_core_order *order, uint32_t record, uint32_
          (r->roles & PTO_ROLE_BIT(member->role));
 }
 
-/* How many signals of the flag by `by` could have come without the wait; of all others: by = NO_RECORD. */
+/* How many signals of the wait's flag, without those of `except_core`, may come before the wait is over. */
 static uint32_t count_signals(const struct pto_core_order *order, uint32_t wait, uint32_t except_core) {
   const struct pto_core_record *r = &order->records[wait];
   uint32_t count = 0;

@@ -135,7 +135,7 @@ static bool add_own_stack(struct pto_observe_memory *m) {
   return !has_stack || pto_observe_memory_add_stack(m, (uintptr_t)addr, (uintptr_t)addr + bytes);
 }
 
-/* Whether the bytes are on a stack, or next to one. */
+/* Whether some of these bytes are on a stack. */
 static bool is_on_stack(const struct pto_observe_memory *m, uint64_t lo, uint64_t hi) {
   for (uint32_t i = 0; i < m->stacks.count; i++) {
     const struct pto_observe_range *stack = LIST_AT(&m->stacks, struct pto_observe_range, i);

@@ -284,9 +284,6 @@ void pto_observe_say_elements(struct pto_observe_text *text, const struct pto_ob
   SAY(text, "])");
 }
 
-/* "bytes [64, 80), [96, 112) and 14 more ranges of buffer 5 (elements …)": those from `first` on that lie in one
- * object; the next.
- */
 uint32_t pto_observe_say_ranges(struct pto_observe_text *text, const struct pto_observation *o,
                                 const struct pto_observe_bytes *bytes, uint32_t first,
                                 const struct pto_observe_object *object) {

@@ -2,20 +2,22 @@
 /*
  * The state of an observation, and the steps that its files share.
  *
- *   check/observe/observe.c         what is to be looked at, and the order of the steps for each unit
- *   check/observe/memory.c  guarded pages
- *   check/observe/shadow.c  who has written what of the arena
- *   check/observe/statics.c static variables of kernels
- *   check/observe/thread.c  thread-local variables: whether a call depends on what others left there
- *   check/observe/call.c    what a unit declares, its runs, what they show
- *   check/observe/rehearsal.c tasks whose cores wait for each other, on ranks
- *   check/observe/promises.c modes, flags, placement
- *   check/observe/sums.c    what ACCUMULATE adds
- *   check/observe/search.c  which bytes are read
- *   check/observe/cores.c   what orders the cores of a unit
- *   check/observe/task.c    what all units of a task come to
- *   check/observe/places.c  what memory and tasks are called
- *   check/observe/findings.c    sentences
+ *   observe.c         what is to be looked at, and the order of the steps for each unit
+ *   memory.c          guarded pages
+ *   shadow.c          who has written what of the arena
+ *   statics.c         static variables of kernels
+ *   thread.c          thread-local variables: whether a call depends on what others left there
+ *   call.c            what a unit declares, its runs, what they show
+ *   rehearsal.c       tasks whose cores wait for each other, on ranks
+ *   promises.c        modes, flags, placement
+ *   sums.c            what ACCUMULATE adds
+ *   search.c          which bytes are read
+ *   core_order.c      what orders the cores of a unit: vector clocks
+ *   cores.c           bytes that cores touch with nothing to order them
+ *   task.c            what all units of a task come to
+ *   places.c          what memory and tasks are called
+ *   findings.c        sentences about accesses
+ *   core_findings.c   sentences about cores
  *
  * Always true within a unit: `call` describes it; between two runs of it memory is anything, and each run begins with
  * setting it.
@@ -391,7 +393,7 @@ struct pto_observe_object {
 /* Also of another rank that is observed with `o`. */
 void pto_observe_object_at(const struct pto_observation *o, uint64_t lo, struct pto_observe_object *object);
 /* "bytes [64, 80), [96, 112) and 14 more, 400 bytes in all, of buffer 5 (elements …)": those from `first` on that lie
- * in the object.  The next. */
+ * in the object.  Returns the index of the first range that was not said. */
 uint32_t pto_observe_say_ranges(struct pto_observe_text *text, const struct pto_observation *o,
                                 const struct pto_observe_bytes *bytes, uint32_t first,
                                 const struct pto_observe_object *object);
