@@ -3,11 +3,10 @@
  * Which bytes are read: candidates are cut into elements (pto_observe_element_bytes), and halved as long as a run
  * over other values in them alone differs from the first.  Every element that is told was tried alone.
  *
- * Effort: a form's first calls alone are searched; the others of it are told as a whole, but for what an OUTPUT held
- * where another block or core of the task may have written it: that is its cause.  RUNS_MAX tries a question,
- * fewer where pages are many.  Where every element might take more, a part of them is spent on the hope that few
- * matter.  Where more do, the first and the last element of each array are found by halving alone, and what lies
- * between is told as not tried.
+ * Effort: only the first calls of a form are searched byte by byte.  Later ones are reported as a whole, except reads
+ * of an OUTPUT that another unit may have written.  A question costs about RUNS_MAX runs at most, fewer where a call
+ * has many pages.  Where that may not do for every element, 1/HOPE of the runs looks for all that matter; if it is not
+ * enough, only the first and the last of each array are found, and what lies between is told as not tried.
  */
 #include <check/observe/state.h>
 

@@ -17,7 +17,7 @@
 #include <pto/tensor.h>
 #include <runtime/base/dtype.h>
 
-/* A sum of thousands of products, rounded each time, is nearer. */
+/* Wider than the error of a sum of thousands of rounded products. */
 static const double tolerance_f32 = 1e-3, tolerance_f16 = 0.1;
 
 /* ---- elements ---- */
