@@ -55,6 +55,15 @@ static bool list_init(struct pto_observe_list *list, uint32_t capacity, size_t i
                                     : false)
 #define LIST_AT(list, type, i) (&((type *)(list)->memory.addr)[i])
 
+/* The range that holds the address; NULL: none does. */
+static const struct pto_observe_range *range_of(const struct pto_observe_list *ranges, uint64_t addr) {
+  for (uint32_t i = 0; i < ranges->count; i++) {
+    const struct pto_observe_range *range = LIST_AT(ranges, struct pto_observe_range, i);
+    if (addr >= range->lo && addr < range->hi) return range;
+  }
+  return NULL;
+}
+
 /* ---- areas ---- */
 
 /* The first area that ends after `addr`. */
@@ -201,11 +210,7 @@ bool pto_observe_memory_add_hollow(struct pto_observe_memory *m, uint64_t lo, ui
   return LIST_PUSH(&m->hollow, struct pto_observe_range, {lo, hi});
 }
 bool pto_observe_memory_is_hollow(const struct pto_observe_memory *m, uint64_t addr) {
-  for (uint32_t i = 0; i < m->hollow.count; i++) {
-    const struct pto_observe_range *range = LIST_AT(&m->hollow, struct pto_observe_range, i);
-    if (addr >= range->lo && addr < range->hi) return true;
-  }
-  return false;
+  return range_of(&m->hollow, addr) != NULL;
 }
 
 /* ---- the call's pages ---- */
@@ -233,15 +238,6 @@ static void classify_end(struct pto_observe_memory *m, uint64_t page, uint8_t *c
       const uint64_t lo = pto_max_u64(e->lo - margin, page), hi = pto_min_u64(e->hi + margin, end);
       memset(classes + (lo - page), inner ? 0 : PTO_OBSERVE_FOREIGN, hi - lo);
     }
-}
-
-/* The range that holds the page; NULL: none does. */
-static const struct pto_observe_range *range_of(const struct pto_observe_list *ranges, uint64_t page) {
-  for (uint32_t i = 0; i < ranges->count; i++) {
-    const struct pto_observe_range *range = LIST_AT(ranges, struct pto_observe_range, i);
-    if (page >= range->lo && page < range->hi) return range;
-  }
-  return NULL;
 }
 
 /* The page is open and as it was when the call began. */

@@ -175,7 +175,7 @@ static void begin_statics(struct pto_observation *o) {
   while (o->statics.count && o->statics.cut_count < m->externals.count) {
     const struct pto_observe_external *external = m->externals.memory.addr;
     external += o->statics.cut_count++;
-    pto_observe_statics_cut(&o->statics, (struct pto_statics_range){external->lo, external->hi});
+    pto_observe_statics_cut(&o->statics, external->lo, external->hi);
   }
   pto_observe_statics_begin(&o->statics);
 }
