@@ -95,12 +95,11 @@ void pto_observe_describe(struct pto_observation *o, const struct pto_observed_u
   const struct pto_message *first = &unit->messages[0];
   const struct pto_payload *payload = first->payload;
   const struct pto_kernel *kernel = payload->kernels[first->role];
-  uint32_t kernels = 0, blocks = first->flags & PTO_MESSAGE_BLOCKS ? payload->block_count : 1;
-  for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++) kernels += payload->kernels[k] != NULL;
+  const uint32_t blocks = first->flags & PTO_MESSAGE_BLOCKS ? payload->block_count : 1;
   call->unit = unit;
   call->payload = payload;
   call->label = first->block_index * 4 + first->role;
-  call->has_others = unit->count < kernels * blocks;
+  call->has_others = unit->count < pto_observe_kernel_count(payload) * blocks;
   call->has_shared = call->is_unstable = false;
   call->status = 0;
   call->runs = call->param_count = 0;

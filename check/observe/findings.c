@@ -390,13 +390,12 @@ void pto_observe_report_addresses(struct pto_observation *o) {
 
 /* "block 3", "block 3 AIV1" where a block has several units, "core AIV1" of the same block. */
 static void say_other(struct pto_observe_text *text, const struct pto_observation *o, uint32_t label, uint32_t other) {
-  uint32_t kernels = 0;
-  for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++) kernels += o->call.payload->kernels[k] != NULL;
   if (label / 4 == other / 4)
     SAY(text, "core %s", pto_role_name(other % 4));
   else
     SAY(text, "block %" PRIu32, other / 4);
-  if (label / 4 != other / 4 && kernels > 1 && !o->call.unit->waits) SAY(text, " %s", pto_role_name(other % 4));
+  if (label / 4 != other / 4 && pto_observe_kernel_count(o->call.payload) > 1 && !o->call.unit->waits)
+    SAY(text, " %s", pto_role_name(other % 4));
 }
 
 void pto_observe_report_near(struct pto_observation *o, const struct pto_observe_access *a,

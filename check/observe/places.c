@@ -93,15 +93,13 @@ void pto_observe_say_task(struct pto_observe_text *text, const struct pto_observ
 void pto_observe_say_unit(struct pto_observe_text *text, const struct pto_observation *o, uint32_t label) {
   const struct pto_payload *payload = o->call.payload;
   const struct pto_message *first = &o->call.unit->messages[0];
-  uint32_t kernels = 0;
-  for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++) kernels += payload->kernels[k] != NULL;
   const struct pto_kernel *kernel = payload->kernels[label % 4];
   pto_observe_say_task(text, o, payload->task_number);
   SAY(text, " (%s)", kernel && kernel->name ? kernel->name : "?");
   if ((first->flags & PTO_MESSAGE_BLOCKS) && payload->block_count > 1 &&
       !(first->flags & PTO_MESSAGE_TOGETHER && o->call.unit->waits))
     SAY(text, " block %u", label / 4);
-  if (kernels > 1 && !o->call.unit->waits) SAY(text, " %s", pto_role_name(label % 4));
+  if (pto_observe_kernel_count(payload) > 1 && !o->call.unit->waits) SAY(text, " %s", pto_role_name(label % 4));
 }
 
 /* ---- places ---- */

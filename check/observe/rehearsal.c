@@ -123,8 +123,7 @@ static bool gather(struct pto_observation *o, const struct pto_message *message)
   const struct pto_payload *payload = message->payload;
   const bool is_all = is_whole(message);
   const uint32_t sent = pto_observed_siblings(o->port, message, NULL, 0);
-  uint32_t expected = 0, kept = 0;
-  for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++) expected += payload->kernels[k] != NULL;
+  uint32_t expected = pto_observe_kernel_count(payload), kept = 0;
   if (is_all && (message->flags & PTO_MESSAGE_BLOCKS)) expected *= payload->block_count;
   r->message_count = 0;
   while (r->message_count < sent)

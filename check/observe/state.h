@@ -229,6 +229,13 @@ enum pto_observe_pattern { PTO_OBSERVE_NEGATIVE, PTO_OBSERVE_POSITIVE };
 /* Which of all who are observed together it is. */
 static inline uint32_t pto_observe_owner(const struct pto_observation *o) { return o->rank ? o->rank->index : 0; }
 
+/* How many kernels a task has: one a role at most. */
+static inline uint32_t pto_observe_kernel_count(const struct pto_payload *payload) {
+  uint32_t count = 0;
+  for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++) count += payload->kernels[k] != NULL;
+  return count;
+}
+
 /* check/observe/call.c */
 /* Processor time of this thread. */
 uint64_t pto_observe_now_ns(void);

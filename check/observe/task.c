@@ -21,12 +21,10 @@ static struct pto_observe_task *task_of(struct pto_observation *o) {
   struct pto_observe_task *task = pto_grow(&o->tasks, &o->task_count, &o->task_capacity, sizeof *task);
   o->summary.is_short |= !task;
   if (!task) return NULL;
-  uint32_t kernels = 0;
-  for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++) kernels += payload->kernels[k] != NULL;
   const uint32_t blocks = o->call.unit->messages[0].flags & PTO_MESSAGE_BLOCKS ? payload->block_count : 1;
   const struct pto_task_slot *slot = &o->rt->rings.slots[o->call.unit->messages[0].ticket];
   *task = (struct pto_observe_task){.number = payload->task_number,
-                                    .messages_left = kernels * blocks,
+                                    .messages_left = pto_observe_kernel_count(payload) * blocks,
                                     .has_block_order = (slot->flags & PTO_TASK_SEQUENTIAL_BLOCKS) != 0,
                                     .is_whole = true};
   return task;
