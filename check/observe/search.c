@@ -155,19 +155,13 @@ static void find_ends(struct search *s, uint64_t begin, uint64_t end) {
   uint64_t lo = begin, hi = end; /* those below lo do not matter, those below hi do */
   while (hi - lo > 1) {
     const uint64_t middle = lo + (hi - lo) / 2;
-    if (matters(s, begin, middle))
-      hi = middle;
-    else
-      lo = middle;
+    *(matters(s, begin, middle) ? &hi : &lo) = middle;
   }
   const uint64_t first = hi - 1;
   lo = first, hi = end; /* those from lo on do, those from hi on do not */
   while (hi - lo > 1) {
     const uint64_t middle = lo + (hi - lo) / 2;
-    if (matters(s, middle, end))
-      lo = middle;
-    else
-      hi = middle;
+    *(matters(s, middle, end) ? &lo : &hi) = middle;
   }
   keep(s, first, lo + 1);
   s->found->is_bounded |= lo > first;
