@@ -373,11 +373,6 @@ static void add_area(struct pto_observation *o, struct pto_observe_area area) {
   if (!o->summary.is_watched_by_tool) (void)pto_observe_memory_add(o->memory, area);
 }
 
-void pto_observation_add_memory(struct pto_observation *o, void *addr, uint64_t size_bytes, const char *name) {
-  const uint64_t lo = (uint64_t)(uintptr_t)addr;
-  add_area(o, (struct pto_observe_area){.lo = lo, .hi = lo + size_bytes, .name = name});
-}
-
 void pto_observation_add_device(struct pto_observation *o, void *addr, uint64_t size_bytes) {
   const uint64_t lo = (uint64_t)(uintptr_t)addr;
   add_area(o, (struct pto_observe_area){.lo = lo, .hi = lo + size_bytes, .name = "device memory", .is_device = true});

@@ -97,13 +97,12 @@ PTO_MUST_CHECK int pto_observation_create(struct pto_runtime *rt, const struct p
 /* Before the runtime is destroyed.  Takes NULL too. */
 void pto_observation_destroy(struct pto_observation *observation);
 
-/* Before a run: whole pages that hold external memory of the program, with nothing else in them.  `name` is borrowed
- * until destroy.  Without this, external memory is observed too, but up to 64 bytes past its ends. */
-void pto_observation_add_memory(struct pto_observation *observation, void *addr, uint64_t size_bytes, const char *name);
-/* The same of the memory of a context: its tensors have the names that tasks have recorded. */
+/* Before a run: whole pages that hold external memory of the program, with nothing else in them.  Without this,
+ * external memory is observed too, but up to 64 bytes past its ends.  Of a context: its tensors have the names that
+ * tasks have recorded. */
 void pto_observation_add_device(struct pto_observation *observation, void *addr, uint64_t size_bytes);
-/* The same for an array, which lies between `margin_bytes` of its own before and behind it; it is borrowed until
- * destroy, and sentences know its elements. */
+/* The same for an array, which lies between `margin_bytes` of its own before and behind it, pages or more; it is
+ * borrowed until destroy, and sentences know its elements. */
 void pto_observation_add_array(struct pto_observation *observation, const struct pto_array *array,
                                uint64_t margin_bytes);
 

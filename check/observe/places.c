@@ -203,9 +203,6 @@ static void describe_own(const struct pto_observation *o, uint64_t lo, struct pt
         (struct pto_observe_object){.lo = external->lo, .hi = external->hi, .buffer_number = external->buffer_number};
     if (given && given->is_device)
       describe_device(o, external, object);
-    else if (given && given->name)
-      snprintf(object->name, sizeof object->name, "array %.100s (buffer %" PRIu64 ")", given->name,
-               external->buffer_number);
     else
       snprintf(object->name, sizeof object->name, "external buffer %" PRIu64, external->buffer_number);
   } else {

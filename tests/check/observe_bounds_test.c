@@ -399,7 +399,8 @@ static const struct planted planted[] = {
       {"write outside", "writes bytes [32, 36) of array b (buffer", "16 bytes behind param 0 x"}}},
     {"of a read of an array that has nothing to do with the task no distance is told",
      reads_an_array_of_its_own,
-     {{"read outside", "of array b (buffer 2), which it does not declare: far from all of its parameters;"}}},
+     {{"read outside", "of array b (buffer 2) (elements [0] to [15] of f32[4096]), which it does not declare: far from "
+                       "all of its parameters;"}}},
     {"of many bytes that are not declared the few that are read are found",
      reads_here_and_there,
      {{"read outside", "reads bytes [400, 404), [12000, 12004) of array a"},
@@ -414,7 +415,8 @@ static const struct planted planted[] = {
     {"blocks that write the same bytes are found",
      overlaps_a_block,
      {{"blocks",
-       "block 1 writes bytes [512, 516) of array out (buffer 3), through param 0 z (output), which its block 2 "
+       "block 1 writes bytes [512, 516) of array out (buffer 3) (element [128] of f32[4096]), through param 0 z "
+       "(output), which its block 2 "
        "writes too: nothing orders the two",
        "; let one of the two alone write them"}}},
     {"a block that reads what the next one writes is found",
@@ -429,7 +431,8 @@ static const struct planted planted[] = {
     {"blocks that share a byte of two elements are told as that alone",
      shares_a_byte,
      {{"blocks",
-       "block 0 writes bytes [3, 4) of array out (buffer 3), through param 0 z (output), which its block 1 "
+       "block 0 writes bytes [3, 4) of array out (buffer 3) (element [0] of f32[4096]), through param 0 z (output), "
+       "which its block 1 "
        "writes too",
        "`part = (count + 2 * parts - 1) / (2 * parts) * 2`"},
       {"blocks", "block 2 writes bytes [10, 11) of array out"}}},
