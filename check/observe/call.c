@@ -54,7 +54,7 @@ static uint64_t form_key(const struct pto_observe_call *call) {
   return key | 1;
 }
 
-/* The place of the unit's form.  NULL where others fill the table: then no limit of calls applies. */
+/* The unit's form.  NULL where others fill the table: then no limit of calls applies. */
 static struct pto_observe_form *find_form(struct pto_observation *o, uint64_t key) {
   struct pto_observe_form *forms = o->forms_memory.addr;
   for (uint32_t i = 0; i < 64; i++) {
@@ -504,27 +504,27 @@ void pto_observe_select(struct pto_observation *o, bool (*wanted)(uint8_t byte_c
 
 /* ---- spans ---- */
 
-struct place {
+struct page_order {
   uint64_t addr;
   uint32_t slot;
 };
 
-static int order_places(const void *left, const void *right) {
-  const uint64_t a = ((const struct place *)left)->addr, b = ((const struct place *)right)->addr;
+static int compare_pages(const void *left, const void *right) {
+  const uint64_t a = ((const struct page_order *)left)->addr, b = ((const struct page_order *)right)->addr;
   return (a > b) - (a < b);
 }
 
-static struct place *sorted_places(struct pto_observation *o, uint8_t **kinds_out) {
+static struct page_order *sorted_pages(struct pto_observation *o, uint8_t **kinds_out) {
   const struct pto_observe_memory *m = o->memory;
-  struct place *places = (void *)((char *)o->scratch_memory.addr + m->page_bytes);
+  struct page_order *pages = (void *)((char *)o->scratch_memory.addr + m->page_bytes);
   bool is_sorted = true;
   for (uint32_t i = 0; i < m->pages.count; i++) {
-    places[i] = (struct place){pto_observe_pages(m)[i].addr, i};
-    if (i && places[i - 1].addr > places[i].addr) is_sorted = false;
+    pages[i] = (struct page_order){pto_observe_pages(m)[i].addr, i};
+    if (i && pages[i - 1].addr > pages[i].addr) is_sorted = false;
   }
-  if (!is_sorted) qsort(places, m->pages.count, sizeof *places, order_places);
+  if (!is_sorted) qsort(pages, m->pages.count, sizeof *pages, compare_pages);
   *kinds_out = o->scratch_memory.addr;
-  return places;
+  return pages;
 }
 
 void pto_observe_each_span(struct pto_observation *o, pto_observe_kinds_of *kinds_of,
@@ -533,12 +533,12 @@ void pto_observe_each_span(struct pto_observation *o, pto_observe_kinds_of *kind
   struct pto_observe_memory *m = o->memory;
   struct pto_observe_span span = {0, 0, 0};
   uint8_t *kinds;
-  const struct place *places = sorted_places(o, &kinds);
+  const struct page_order *pages = sorted_pages(o, &kinds);
   for (uint32_t i = 0; i < m->pages.count; i++) {
-    kinds_of(o, places[i].slot, kinds);
+    kinds_of(o, pages[i].slot, kinds);
     for (uint64_t at = 0, count; at < m->page_bytes; at += count) {
       count = pto_observe_same_bytes(kinds, at, m->page_bytes);
-      const uint64_t lo = places[i].addr + at;
+      const uint64_t lo = pages[i].addr + at;
       if (span.kind == kinds[at] && span.hi == lo) {
         span.hi += count;
         continue;

@@ -215,14 +215,14 @@ bool pto_observe_memory_is_hollow(const struct pto_observe_memory *m, uint64_t a
 
 /* ---- the call's pages ---- */
 
-static uint32_t *hash_place(const struct pto_observe_memory *m, uint64_t page) {
+static uint32_t *hash_entry(const struct pto_observe_memory *m, uint64_t page) {
   uint32_t at = (uint32_t)pto_mix64(page) & (HASH_SLOTS - 1);
   while (m->hash[at] && pto_observe_pages(m)[m->hash[at] - 1].addr != page) at = (at + 1) & (HASH_SLOTS - 1);
   return &m->hash[at];
 }
 
 uint32_t pto_observe_call_find(const struct pto_observe_memory *m, uint64_t addr) {
-  return *hash_place(m, addr & ~(m->page_bytes - 1)) - 1;
+  return *hash_entry(m, addr & ~(m->page_bytes - 1)) - 1;
 }
 
 /* Of a page that is shared with strangers: which bytes are whose. */
@@ -242,14 +242,14 @@ static void classify_end(struct pto_observe_memory *m, uint64_t page, uint8_t *c
 
 /* The page is open and as it was when the call began. */
 static uint32_t add_page(struct pto_observe_memory *m, uint64_t page) {
-  uint32_t *place = hash_place(m, page);
+  uint32_t *entry = hash_entry(m, page);
   const uint32_t slot = m->pages.count;
   const bool is_guarded = area_of(m, page) != NULL;
-  if (!LIST_PUSH(&m->pages, struct pto_observe_page, {page, (uint32_t)(place - m->hash), is_guarded, false, 0})) {
+  if (!LIST_PUSH(&m->pages, struct pto_observe_page, {page, (uint32_t)(entry - m->hash), is_guarded, false, 0})) {
     m->is_full = true;
     return PTO_OBSERVE_NO_SLOT;
   }
-  *place = slot + 1;
+  *entry = slot + 1;
   memcpy(pto_observe_at(m, m->before, slot), (const void *)(uintptr_t)page, m->page_bytes);
   memcpy(pto_observe_at(m, m->after, slot), pto_observe_at(m, m->before, slot), m->page_bytes);
   memset(pto_observe_at(m, m->written, slot), 0, m->page_bytes);
@@ -345,7 +345,7 @@ void pto_observe_call_end(struct pto_observe_memory *m) {
     const struct pto_observe_range *range = LIST_AT(&m->opened, struct pto_observe_range, i);
     is_closed = is_closed && protect(range->lo, range->hi, PROT_NONE);
   }
-  for (uint32_t i = 0; i < m->pages.count; i++) m->hash[pto_observe_pages(m)[i].place] = 0;
+  for (uint32_t i = 0; i < m->pages.count; i++) m->hash[pto_observe_pages(m)[i].hash_index] = 0;
   /* Neighbours are closed by one call. */
   for (uint32_t i = 0; i < m->pages.count; i++) {
     const struct pto_observe_page *page = &pto_observe_pages(m)[i];

@@ -83,7 +83,7 @@ struct pto_observe_list {
 
 struct pto_observe_page {
   uint64_t addr;
-  uint32_t place;  /* in the hash */
+  uint32_t hash_index;
   bool is_guarded; /* of an area: it is closed when the call is over */
   bool is_closed_to_stores;
   uint64_t store; /* the first byte that was stored to while the page was closed to that; 0: none */

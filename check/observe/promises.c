@@ -69,7 +69,7 @@ static void join(struct moved *moved, const struct pto_region *region) {
 }
 
 /* Scratch memory for all pieces; false where it would be too much. */
-static bool place(struct moved *moved) {
+static bool reserve_copies(struct moved *moved) {
   uint64_t bytes = APART_BYTES;
   for (uint32_t i = 0; i < moved->count; i++)
     bytes += pto_align_up(moved->pieces[i].hi - moved->pieces[i].lo, APART_BYTES) + 3 * APART_BYTES;
@@ -122,7 +122,7 @@ static void judge_placement(struct pto_observation *o) {
   struct moved moved = {0};
   uint64_t at;
   for (uint32_t i = 0; i < o->call.param_count; i++) join(&moved, &o->call.params[i].region);
-  if (moved.count && place(&moved)) {
+  if (moved.count && reserve_copies(&moved)) {
     const struct pto_observe_outcome outcome = run_moved(o, &moved, UINT32_MAX, 0, 0);
     for (uint32_t i = 0; i < o->call.param_count && !outcome.caught; i++) {
       const struct pto_observe_param *param = &o->call.params[i];
@@ -152,7 +152,7 @@ static void judge_pair(struct pto_observation *o, uint32_t input, uint32_t outpu
   uint64_t at = 0, away = 0;
   if (!is_in_place && pto_region_intersects(&in->region, &out->region, NULL)) return;
   join(&moved, &in->region);
-  if (!moved.count || !place(&moved)) return;
+  if (!moved.count || !reserve_copies(&moved)) return;
   if (!is_in_place) away = away_of(&moved, &in->region) + in->region.start - out->region.start;
   /* Of a call in place the input alone lies elsewhere. */
   const uint32_t tensor_bits = is_in_place ? UINT32_C(1) << input : UINT32_MAX;
@@ -197,9 +197,9 @@ static uint64_t find_other_value(const struct pto_observation *o, const uint8_t 
   return 0;
 }
 
-/* The same of a run at this place. */
-static uint64_t find_at_place(struct pto_observation *o, const uint8_t *written_before, enum pto_observed_place place) {
-  pto_observed_unit_move(o->port, place);
+/* The same of a run that sees itself on this core. */
+static uint64_t find_on_core(struct pto_observation *o, const uint8_t *written_before, enum pto_observed_core core) {
+  pto_observed_unit_move(o->port, core);
   const struct pto_observe_outcome outcome = pto_observe_run_again(o, PTO_OBSERVE_NEGATIVE, PTO_OBSERVE_NO_LOCAL);
   pto_observed_unit_move(o->port, PTO_OBSERVED_OWN);
   return outcome.differs && !outcome.caught ? find_other_value(o, written_before) : 0;
@@ -209,8 +209,8 @@ static void judge_core(struct pto_observation *o) {
   struct pto_observe_kept kept;
   if (!pto_observe_keep(o, &kept)) return;
   pto_observe_select(o, pto_observe_must_not_matter); /* so that also what leaves the value that was there is seen */
-  const uint64_t at = find_at_place(o, kept.written, PTO_OBSERVED_OTHER);
-  const bool is_of_lane = at && find_at_place(o, kept.written, PTO_OBSERVED_ITS_LANE);
+  const uint64_t at = find_on_core(o, kept.written, PTO_OBSERVED_OTHER);
+  const bool is_of_lane = at && find_on_core(o, kept.written, PTO_OBSERVED_ITS_LANE);
   pto_observe_give_back(o, &kept); /* what another core writes is not this one's */
   const struct pto_observe_param *param = at ? pto_observe_nearest(o, at, at + 1) : NULL;
   if (param)
