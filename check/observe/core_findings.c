@@ -521,7 +521,7 @@ void pto_observe_report_spinning(struct pto_observation *o) {
   uint32_t i = 0;
   while (i + 1 < unit->count && unit->messages[i].core != o->call.spinning_core) i++;
   const uint32_t role = unit->messages[i].role;
-  pto_observe_say_unit(&text, o, unit->messages[i].block_index * 4 + role);
+  pto_observe_say_unit(&text, o, pto_observe_label(unit->messages[i].block_index, role));
   SAY(&text,
       " %s on core %" PRIu32 " runs for ever without a call of pto/core.h: it may poll what another core writes, "
       "and does not let that run",

@@ -556,7 +556,7 @@ static struct pto_observe_cores *cores_of(struct pto_observation *o) {
   return o->cores;
 }
 
-void pto_observe_judge_cores(struct pto_observation *o, bool is_whole) {
+void pto_observe_judge_cores(struct pto_observation *o, bool runs_were_alike) {
   struct pto_observe_cores *c = cores_of(o);
   if (!c) return;
   c->o = o;
@@ -564,7 +564,7 @@ void pto_observe_judge_cores(struct pto_observation *o, bool is_whole) {
   c->spinning = PTO_CORE_NO_RECORD;
   c->is_too_large = !list_members(c);
   c->schedule = (struct pto_observe_schedule){.steps = true, .watch = {on_event, c}};
-  pto_observe_select(o, is_whole ? pto_observe_must_not_matter : NULL);
+  pto_observe_select(o, runs_were_alike ? pto_observe_must_not_matter : NULL);
   if (!c->is_too_large) trace(c, false); /* who polls, while none goes first for that */
   struct pto_observe_outcome outcomes[2] = {{.differs = false}, {.differs = false}};
   if (!c->is_too_large) trace(c, true);

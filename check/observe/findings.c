@@ -268,7 +268,7 @@ void pto_observe_report_local(struct pto_observation *o, struct pto_observe_rang
                               const struct pto_observe_outcome *effect) {
   static const char *const names[PTO_OBSERVED_LOCALS] = {"L1", "L0A", "L0B", "L0C"};
   const bool has_role = o->call.local_roles != 0;
-  uint32_t role = o->call.label % 4;
+  uint32_t role = pto_observe_label_role(o->call.label);
   bool is_mixed = false; /* it is not known of which kind of core */
   for (uint32_t i = 0; i < o->call.unit->count && !has_role; i++)
     is_mixed |= (o->call.unit->messages[i].role == PTO_ROLE_AIC) != (role == PTO_ROLE_AIC);
@@ -277,7 +277,7 @@ void pto_observe_report_local(struct pto_observation *o, struct pto_observe_rang
   const bool is_word = local.hi - local.lo <= PTO_OBSERVE_LOCAL_WORD;
   const char *separator = is_word ? "" : "some of ";
   struct pto_observe_text text = {.bytes = ""};
-  pto_observe_say_unit(&text, o, o->call.label / 4 * 4 + role);
+  pto_observe_say_unit(&text, o, pto_observe_label(pto_observe_label_block(o->call.label), role));
   SAY(&text, " reads local memory that it has not written itself: ");
   for (uint32_t i = 0; i < PTO_OBSERVED_LOCALS && local.hi > 0; i++) {
     const uint64_t bytes = o->call.local.bytes[i];
@@ -298,7 +298,7 @@ void pto_observe_report_local(struct pto_observation *o, struct pto_observe_rang
 }
 
 void pto_observe_report_over(struct pto_observation *o) {
-  const uint32_t role = o->call.local.over.role, label = o->call.local.over.block_index * 4 + role;
+  const uint32_t role = o->call.local.over.role, label = pto_observe_label(o->call.local.over.block_index, role);
   const uint64_t end = o->call.local.over.end;
   struct pto_observe_text text = {.bytes = ""}, remedy = {.bytes = ""};
   pto_observe_say_unit(&text, o, label);
@@ -390,12 +390,13 @@ void pto_observe_report_addresses(struct pto_observation *o) {
 
 /* "block 3", "block 3 AIV1" where a block has several units, "core AIV1" of the same block. */
 static void say_other(struct pto_observe_text *text, const struct pto_observation *o, uint32_t label, uint32_t other) {
-  if (label / 4 == other / 4)
-    SAY(text, "core %s", pto_role_name(other % 4));
+  if (pto_observe_label_block(label) == pto_observe_label_block(other))
+    SAY(text, "core %s", pto_role_name(pto_observe_label_role(other)));
   else
-    SAY(text, "block %" PRIu32, other / 4);
-  if (label / 4 != other / 4 && pto_observe_kernel_count(o->call.payload) > 1 && !o->call.unit->waits)
-    SAY(text, " %s", pto_role_name(other % 4));
+    SAY(text, "block %" PRIu32, pto_observe_label_block(other));
+  if (pto_observe_label_block(label) != pto_observe_label_block(other) &&
+      pto_observe_kernel_count(o->call.payload) > 1 && !o->call.unit->waits)
+    SAY(text, " %s", pto_role_name(pto_observe_label_role(other)));
 }
 
 void pto_observe_report_near(struct pto_observation *o, const struct pto_observe_access *a,
@@ -438,7 +439,7 @@ void pto_observe_report_time(struct pto_observation *o, const struct pto_observe
 
 /* The kernel of a unit of the task, of one that does not wait. */
 static const struct pto_kernel *kernel_of(const struct pto_observation *o, uint32_t label) {
-  return o->call.payload->kernels[label % 4];
+  return o->call.payload->kernels[pto_observe_label_role(label)];
 }
 
 /* A parameter as the unit that touched it declares it. */
@@ -478,8 +479,9 @@ struct together {
 /* A line, or why there is none: blocks of one task have no order. */
 static void say_blocks_remedy(struct pto_observe_text *remedy, const struct together *both) {
   const struct pto_observe_access *writer = both->units[0], *other = both->units[1];
-  const char *roles[] = {pto_role_name(writer->label % 4), pto_role_name(other->label % 4)};
-  const bool is_one_block = writer->label / 4 == other->label / 4;
+  const char *roles[] = {pto_role_name(pto_observe_label_role(writer->label)),
+                         pto_role_name(pto_observe_label_role(other->label))};
+  const bool is_one_block = pto_observe_label_block(writer->label) == pto_observe_label_block(other->label);
   const uint32_t modes = both->has_params ? both->params[0].mode & both->params[1].mode : 0;
   if (both->has_params && both->params[0].is_packed && both->bytes.hi - both->bytes.lo == 1)
     SAY(remedy, "begin each part at an even element, as with `part = (count + 2 * parts - 1) / (2 * parts) * 2`: two "

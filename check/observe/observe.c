@@ -202,22 +202,22 @@ static bool look_at(struct pto_observation *o, struct pto_observe_form *form) {
   }
   if (pto_observe_statics_end_first(&o->statics, &data, &size_bytes)) pto_observe_report_state(o, data, size_bytes);
   if (o->call.local.over.end) pto_observe_report_over(o);
-  const bool is_whole = o->call.status == 0 && compare(o, form);
+  const bool are_alike = o->call.status == 0 && compare(o, form);
   pto_observe_report_addresses(o);
-  if (is_whole && o->call.is_full) pto_observe_judge_thread(o);
-  if (is_whole && o->call.is_full) pto_observe_judge_sums(o);
-  if (is_whole && o->call.is_full) pto_observe_judge_promises(o, !form || form->calls == 0);
+  if (are_alike && o->call.is_full) pto_observe_judge_thread(o);
+  if (are_alike && o->call.is_full) pto_observe_judge_sums(o);
+  if (are_alike && o->call.is_full) pto_observe_judge_promises(o, !form || form->calls == 0);
   judge_writes(o);
   if (o->call.unit->waits && o->call.status == PTO_EDEADLOCK) pto_observe_report_stuck(o);
   if (o->call.unit->waits && o->call.status == PTO_ETIMEOUT) pto_observe_report_spinning(o);
-  if (o->call.unit->waits && o->call.status == 0 && o->call.is_full) pto_observe_judge_cores(o, is_whole);
+  if (o->call.unit->waits && o->call.status == 0 && o->call.is_full) pto_observe_judge_cores(o, are_alike);
   pto_observe_restore(o);
   if (o->rehearsal.is_going_on) pto_observe_rehearsal_note(o);
   pto_observe_call_end(o->memory);
   o->summary.calls++;
   o->summary.waiting_units += o->call.unit->waits;
   o->summary.runs += o->call.runs;
-  return is_whole;
+  return are_alike;
 }
 
 static void pass_by(struct pto_observation *o) {
@@ -232,7 +232,7 @@ static void observe(void *context, const struct pto_observed_unit *unit) {
   begin_run(o);
   pto_observe_describe(o, unit);
   struct pto_observe_form *form = o->call.form_entry;
-  bool is_observed = !o->is_refused && (o->rehearsal.is_going_on || pto_observe_is_wanted(o)), is_whole = false;
+  bool is_observed = !o->is_refused && (o->rehearsal.is_going_on || pto_observe_is_wanted(o)), knows_writes = false;
   if (is_observed) {
     begin_statics(o);
     pto_observe_call_begin(o->memory);
@@ -243,10 +243,10 @@ static void observe(void *context, const struct pto_observed_unit *unit) {
   }
   o->call.is_full = is_observed && pto_observe_is_full(o);
   if (is_observed)
-    is_whole = look_at(o, form);
+    knows_writes = look_at(o, form);
   else
     pass_by(o);
-  if (o->call.status == 0) pto_observe_task_end_unit(o, is_whole);
+  if (o->call.status == 0) pto_observe_task_end_unit(o, knows_writes);
   if (form) form->calls += is_observed;
   o->summary.kernel_ns += o->call.first_ns;
   o->summary.total_ns += pto_observe_now_ns() - begin_ns;

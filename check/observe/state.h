@@ -71,7 +71,7 @@ struct pto_observe_call {
   const struct pto_payload *payload;
   struct pto_observe_param params[PTO_MAX_TENSORS];
   uint32_t param_count;
-  uint32_t label;                  /* of the unit in its task: block · 4 + role */
+  uint32_t label;                  /* of the unit in its task */
   bool is_unstable;                /* runs alike came out different: it says nothing of its cores */
   bool has_others;                 /* the task has other units */
   bool has_shared;                 /* some byte is of class SHARED */
@@ -111,7 +111,7 @@ struct pto_observe_task {
   uint64_t number; /* PTO_FINDING_NONE: free */
   uint32_t messages_left;
   bool has_block_order; /* its blocks run one after another */
-  bool is_whole;        /* all that its units wrote is known */
+  bool knows_writes;    /* all that its units wrote is known */
   struct pto_observe_access *accesses;
   size_t count, capacity;
   struct pto_observe_held *held;
@@ -236,6 +236,11 @@ static inline uint32_t pto_observe_kernel_count(const struct pto_payload *payloa
   return count;
 }
 
+/* A unit in its task: of its first call. */
+static inline uint32_t pto_observe_label(uint32_t block_index, uint32_t role) { return block_index * 4 + role; }
+static inline uint32_t pto_observe_label_block(uint32_t label) { return label / 4; }
+static inline uint32_t pto_observe_label_role(uint32_t label) { return label % 4; }
+
 /* check/observe/call.c */
 /* Processor time of this thread. */
 uint64_t pto_observe_now_ns(void);
@@ -333,8 +338,8 @@ void pto_observe_judge_thread(struct pto_observation *o);
 /* Two runs over the same bytes differ: whether thread-local variables are the reason, as far as can be told. */
 bool pto_observe_is_of_thread(struct pto_observation *o);
 
-/* check/observe/cores.c: of a unit that waits, after its other runs.  `is_whole`: these were alike. */
-void pto_observe_judge_cores(struct pto_observation *o, bool is_whole);
+/* check/observe/cores.c: of a unit that waits, after its other runs. */
+void pto_observe_judge_cores(struct pto_observation *o, bool runs_were_alike);
 void pto_observe_cores_destroy(struct pto_observe_cores *cores);
 /* check/observe/core_findings.c: the unit's first run ended because cores wait for ever, or one of them runs for ever.
  */
@@ -358,8 +363,8 @@ void pto_observe_task_hold(struct pto_observation *o, const struct pto_observe_p
                            const struct pto_observe_text *text, const struct pto_observe_range *ranges, uint32_t count);
 /* Whether another unit of the task has written one of these bytes. */
 bool pto_observe_task_has_written(struct pto_observation *o, uint64_t lo, uint64_t hi);
-/* The unit is over; with the last one the task is judged. */
-void pto_observe_task_end_unit(struct pto_observation *o, bool is_whole);
+/* The unit is over, and all that it wrote is known or not; with the last one the task is judged. */
+void pto_observe_task_end_unit(struct pto_observation *o, bool knows_writes);
 /* Bytes were read that were never written: the task that left them out is told. */
 void pto_observe_task_blame(struct pto_observation *o, const struct pto_observe_bytes *read);
 /* The run is over: bytes outside the arena that a task left out, and no later task wrote, are told. */

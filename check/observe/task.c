@@ -26,7 +26,7 @@ static struct pto_observe_task *task_of(struct pto_observation *o) {
   *task = (struct pto_observe_task){.number = payload->task_number,
                                     .messages_left = pto_observe_kernel_count(payload) * blocks,
                                     .has_block_order = (slot->flags & PTO_TASK_SEQUENTIAL_BLOCKS) != 0,
-                                    .is_whole = true};
+                                    .knows_writes = true};
   return task;
 }
 
@@ -37,7 +37,7 @@ void pto_observe_task_add(struct pto_observation *o, uint64_t lo, uint64_t hi, b
   if (access)
     *access = (struct pto_observe_access){lo, hi, o->call.label, is_read};
   else
-    task->is_whole = false;
+    task->knows_writes = false;
   o->summary.is_short |= !access;
 }
 
@@ -45,7 +45,8 @@ void pto_observe_task_add(struct pto_observation *o, uint64_t lo, uint64_t hi, b
 static bool has_written(const struct pto_observe_task *task, uint32_t label, struct pto_observe_range range) {
   for (uint32_t i = 0; i < task->count; i++) {
     const struct pto_observe_access *access = &task->accesses[i];
-    if (task->has_block_order && access->label / 4 > label / 4) continue; /* it has not begun */
+    if (task->has_block_order && pto_observe_label_block(access->label) > pto_observe_label_block(label))
+      continue; /* it has not begun */
     if (!access->is_read && access->label != label && access->lo < range.hi && range.lo < access->hi) return true;
   }
   return false;
@@ -196,7 +197,7 @@ static int order_accesses(const void *left, const void *right) {
 
 /* Two units that run at once: not those of blocks that run one after another. */
 static bool run_at_once(const struct pto_observe_task *task, uint32_t label, uint32_t other) {
-  return label != other && !(task->has_block_order && label / 4 != other / 4);
+  return label != other && !(task->has_block_order && pto_observe_label_block(label) != pto_observe_label_block(other));
 }
 
 static int order_by_unit(const void *left, const void *right) {
@@ -320,10 +321,10 @@ static void judge_outputs(struct pto_observation *o, const struct pto_observe_ta
   }
 }
 
-void pto_observe_task_end_unit(struct pto_observation *o, bool is_whole) {
+void pto_observe_task_end_unit(struct pto_observation *o, bool knows_writes) {
   struct pto_observe_task *task = task_of(o);
   if (!task) return;
-  task->is_whole &= is_whole;
+  task->knows_writes &= knows_writes;
   task->messages_left -= o->call.unit->count;
   if (task->messages_left) return;
   join_accesses(task);
@@ -331,7 +332,7 @@ void pto_observe_task_end_unit(struct pto_observation *o, bool is_whole) {
   judge_distance(o, task);
   tell_held(o, task);
   merge_writes(task);
-  if (task->is_whole) judge_outputs(o, task);
+  if (task->knows_writes) judge_outputs(o, task);
   free(task->accesses);
   *task = o->tasks[--o->task_count];
 }
