@@ -98,6 +98,7 @@ void pto_observe_describe(struct pto_observation *o, const struct pto_observed_u
   const uint32_t blocks = first->flags & PTO_MESSAGE_BLOCKS ? payload->block_count : 1;
   call->unit = unit;
   call->payload = payload;
+  call->task = pto_observe_told_task(payload);
   call->label = pto_observe_label(first->block_index, first->role);
   call->has_others = unit->count < pto_observe_kernel_count(payload) * blocks;
   call->has_shared = call->is_unstable = false;

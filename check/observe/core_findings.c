@@ -387,7 +387,7 @@ void pto_cores_report(struct pto_observe_cores *c, const struct pto_cores_findin
     say_taken(&text, c, &wanted);
     say_remedy(&remedy, c, finding, &wanted);
   }
-  pto_observe_add(c->o, PTO_FINDING_CORES, param, object, remedy.bytes, c->o->call.payload, &text);
+  pto_observe_add(c->o, PTO_FINDING_CORES, param, object, remedy.bytes, &c->o->call.task, &text);
 }
 
 /* What a core must do that polls, and what that is told of. */
@@ -406,7 +406,7 @@ static void report_spinning_order(struct pto_observe_cores *c) {
       " runs for ever without a call of pto/core.h where the other cores have not come first: it polls what they "
       "write, and does not let them run");
   say_yield(&remedy, member->role);
-  pto_observe_add(c->o, PTO_FINDING_CORES, NULL, NULL, remedy.bytes, c->o->call.payload, &text);
+  pto_observe_add(c->o, PTO_FINDING_CORES, NULL, NULL, remedy.bytes, &c->o->call.task, &text);
 }
 
 void pto_cores_report_order(struct pto_observe_cores *c, const struct pto_observe_outcome *outcome) {
@@ -435,7 +435,7 @@ void pto_cores_report_order(struct pto_observe_cores *c, const struct pto_observ
   }
   SAY(&text, ": which of them comes first is left to time");
   pto_observe_add(c->o, PTO_FINDING_CORES, param, object[0] ? object : NULL,
-                  "order them with `pto_core_signal` and `pto_core_wait`", c->o->call.payload, &text);
+                  "order them with `pto_core_signal` and `pto_core_wait`", &c->o->call.task, &text);
 }
 
 /* ---- what is left ---- */
@@ -462,7 +462,7 @@ void pto_cores_report_left(struct pto_observe_cores *c, const struct pto_core_le
   else
     SAY(&remedy, "take %s with `pto_core_wait(args, %u)`, or do not send %s", left->count > 1 ? "each" : "it",
         left->subject, left->count > 1 ? "them" : "it");
-  pto_observe_add(c->o, PTO_FINDING_NOT_TAKEN, NULL, NULL, remedy.bytes, c->o->call.payload, &text);
+  pto_observe_add(c->o, PTO_FINDING_NOT_TAKEN, NULL, NULL, remedy.bytes, &c->o->call.task, &text);
 }
 
 /* ---- waiting for ever ---- */
@@ -510,7 +510,7 @@ void pto_observe_report_stuck(struct pto_observation *o) {
   if (waits->count > 0) {
     pto_core_waits_describe(waits, add_line, o, text.bytes, sizeof text.bytes);
     say_missing(&remedy, &waits->waits[0]);
-    pto_observe_add(o, PTO_FINDING_STUCK, NULL, NULL, remedy.bytes[0] ? remedy.bytes : NULL, o->call.payload, &text);
+    pto_observe_add(o, PTO_FINDING_STUCK, NULL, NULL, remedy.bytes[0] ? remedy.bytes : NULL, &o->call.task, &text);
   }
   free(waits);
 }
@@ -527,5 +527,5 @@ void pto_observe_report_spinning(struct pto_observation *o) {
       "and does not let that run",
       pto_role_name(role), unit->messages[i].core);
   say_yield(&remedy, role);
-  pto_observe_add(o, PTO_FINDING_STUCK, NULL, NULL, remedy.bytes, o->call.payload, &text);
+  pto_observe_add(o, PTO_FINDING_STUCK, NULL, NULL, remedy.bytes, &o->call.task, &text);
 }

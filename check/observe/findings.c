@@ -49,11 +49,11 @@ static void find_place(struct pto_observation *o, uint64_t task, struct pto_sour
   pto_source_lines_find(o->lines, record->call, record->outer_call, found);
 }
 
-static void name_kernels(const struct pto_payload *payload, char *text, size_t size) {
+static void name_kernels(const struct pto_observe_told_task *task, char *text, size_t size) {
   const char *separator = "";
   for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++) {
-    if (!payload->kernels[k]) continue;
-    pto_text_append(text, size, "%s%s", separator, payload->kernels[k]->name ? payload->kernels[k]->name : "?");
+    if (!task->kernels[k]) continue;
+    pto_text_append(text, size, "%s%s", separator, task->kernels[k]->name ? task->kernels[k]->name : "?");
     separator = ", ";
   }
 }
@@ -75,28 +75,28 @@ static void put_skipped(struct pto_observation *o, const struct pto_observe_skip
   finding->places[1] = finding->places[0];
   memcpy(finding->kernels[1], finding->kernels[0], sizeof finding->kernels[1]);
   memcpy(finding->arrays[1], finding->arrays[0], sizeof finding->arrays[1]);
-  finding->tasks[0] = skipped->task.task_number;
+  finding->tasks[0] = skipped->task.number;
   finding->params[0] = skipped->param.index;
   finding->places[0] = (struct pto_source_call){0};
-  find_place(o, skipped->task.task_number, &finding->places[0]);
+  find_place(o, skipped->task.number, &finding->places[0]);
   finding->kernels[0][0] = '\0';
   name_kernels(&skipped->task, finding->kernels[0], sizeof finding->kernels[0]);
 }
 
 static struct pto_finding begin_finding(struct pto_observation *o, uint32_t kind, const struct pto_observe_param *param,
-                                        const char *array, const struct pto_payload *payload) {
+                                        const char *array, const struct pto_observe_told_task *task) {
   uint64_t group = pto_mix64(kind + 1);
-  for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++) group = pto_mix64(group ^ key_of(o, payload->kernels[k]));
+  for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++) group = pto_mix64(group ^ key_of(o, task->kernels[k]));
   group = pto_mix64(group ^ (param ? param->index : PTO_MAX_PARAMS));
   struct pto_finding finding = {.kind = kind,
-                                .tasks = {payload->task_number, PTO_FINDING_NONE},
+                                .tasks = {task->number, PTO_FINDING_NONE},
                                 .params = {param ? param->index : PTO_FINDING_NONE, PTO_FINDING_NONE},
                                 .group = group,
                                 .has_ranks = o->rank != NULL,
                                 .ranks = {pto_observe_owner(o), PTO_FINDING_NONE}};
   if (o->call.form_entry) o->call.form_entry->params[kind] = (uint16_t)(param ? param->index + 1 : 0);
-  find_place(o, payload->task_number, &finding.places[0]);
-  name_kernels(payload, finding.kernels[0], sizeof finding.kernels[0]);
+  find_place(o, task->number, &finding.places[0]);
+  name_kernels(task, finding.kernels[0], sizeof finding.kernels[0]);
   if (array) snprintf(finding.arrays[0], sizeof finding.arrays[0], "%s", array);
   return finding;
 }
@@ -109,8 +109,9 @@ static void add_finding(const struct pto_observation *o, const struct pto_findin
 }
 
 void pto_observe_add(struct pto_observation *o, uint32_t kind, const struct pto_observe_param *param, const char *array,
-                     const char *remedy, const struct pto_payload *payload, const struct pto_observe_text *text) {
-  struct pto_finding finding = begin_finding(o, kind, param, array, payload);
+                     const char *remedy, const struct pto_observe_told_task *task,
+                     const struct pto_observe_text *text) {
+  struct pto_finding finding = begin_finding(o, kind, param, array, task);
   if (text->skipped) put_skipped(o, text->skipped, &finding);
   add_finding(o, &finding, remedy, text);
 }
@@ -129,7 +130,7 @@ static void say_skipped(struct pto_observe_text *text, const struct pto_observat
                                       [PTO_IF_LE] = "<=", [PTO_IF_GT] = ">",  [PTO_IF_GE] = ">="};
   const uint64_t addr = skipped->predicate_addr;
   char name[160];
-  pto_observe_say_task(text, o, skipped->task.task_number);
+  pto_observe_say_task(text, o, skipped->task.number);
   SAY(text, " (");
   name_kernels(&skipped->task, text->bytes, sizeof text->bytes);
   SAY(text, "), which declares to write them, was skipped: its predicate, ");
@@ -144,7 +145,7 @@ static void say_unwritten(struct pto_observe_text *text, struct pto_observation 
                           const struct pto_observe_param *param) {
   const struct pto_observe_left *left = pto_observe_left_find(o, lo, hi);
   if (left)
-    SAY(text, "which task %" PRIu64 " declares to write and leaves as they were", left->task.task_number);
+    SAY(text, "which task %" PRIu64 " declares to write and leaves as they were", left->task.number);
   else
     SAY(text, "which nobody has written");
   SAY(text, ", through ");
@@ -199,7 +200,7 @@ static void report_unsearched(struct pto_observation *o, uint32_t kind, const st
   pto_observe_say_unit(&text, o, o->call.label);
   SAY(&text, " reads %s, as it was searched for in an earlier call; ", what[kind]);
   say_effect(&text, o, effect);
-  pto_observe_add(o, kind, param, NULL, NULL, o->call.payload, &text);
+  pto_observe_add(o, kind, param, NULL, NULL, &o->call.task, &text);
 }
 
 void pto_observe_report_to(struct pto_observation *o, uint32_t kind, const struct pto_observe_bytes *bytes,
@@ -225,7 +226,7 @@ void pto_observe_report_to(struct pto_observation *o, uint32_t kind, const struc
     if (take)
       take(o, param, object.name, &text, first, (uint32_t)(&bytes->ranges[i] - first));
     else
-      pto_observe_add(o, kind, param, object.name, fix, o->call.payload, &text);
+      pto_observe_add(o, kind, param, object.name, fix, &o->call.task, &text);
   }
 }
 
@@ -245,14 +246,14 @@ void pto_observe_report_store(struct pto_observation *o, uint32_t kind, uint64_t
   pto_observe_say_bytes(&text, o, range.lo, range.hi, name, sizeof name);
   const char *fix = say_why(&text, o, kind, param, range, remedy, sizeof remedy);
   SAY(&text, "; it leaves there what was there, but others may read or write it meanwhile");
-  pto_observe_add(o, kind, param, name, fix, o->call.payload, &text);
+  pto_observe_add(o, kind, param, name, fix, &o->call.task, &text);
 }
 
 void pto_observe_report_left(struct pto_observation *o, const struct pto_observe_left *left,
                              const struct pto_observe_bytes *bytes) {
   struct pto_observe_text text = {.bytes = ""};
   struct pto_observe_object object;
-  pto_observe_say_task(&text, o, left->task.task_number);
+  pto_observe_say_task(&text, o, left->task.number);
   SAY(&text, " (");
   name_kernels(&left->task, text.bytes, sizeof text.bytes);
   SAY(&text, ") does not write ");
@@ -294,7 +295,7 @@ void pto_observe_report_local(struct pto_observation *o, struct pto_observe_rang
   }
   SAY(&text, "; ");
   say_effect(&text, o, effect);
-  pto_observe_add(o, PTO_FINDING_READ_UNWRITTEN, NULL, "local memory", NULL, o->call.payload, &text);
+  pto_observe_add(o, PTO_FINDING_READ_UNWRITTEN, NULL, "local memory", NULL, &o->call.task, &text);
 }
 
 void pto_observe_report_over(struct pto_observation *o) {
@@ -308,7 +309,7 @@ void pto_observe_report_over(struct pto_observation *o) {
       o->call.local.over.begin, end, o->call.unit->count > 1 ? pto_role_name(role) : "the core",
       role == PTO_ROLE_AIC ? "L1" : "UB", o->call.local.over.stated_bytes);
   SAY(&remedy, "let its cost state `.local_bytes = %" PRIu64 "` for these shapes", end);
-  pto_observe_add(o, PTO_FINDING_LOCAL, NULL, "local memory", remedy.bytes, o->call.payload, &text);
+  pto_observe_add(o, PTO_FINDING_LOCAL, NULL, "local memory", remedy.bytes, &o->call.task, &text);
 }
 
 void pto_observe_report_state(struct pto_observation *o, const char *data, uint64_t size_bytes) {
@@ -320,7 +321,7 @@ void pto_observe_report_state(struct pto_observation *o, const char *data, uint6
   pto_observe_say_unit(&text, o, o->call.label);
   SAY(&text, " changes %" PRIu64 " byte%s of the static variable %s: it outlives the call, and other cores share it",
       size_bytes, size_bytes == 1 ? "" : "s", name);
-  pto_observe_add(o, PTO_FINDING_STATE, NULL, "static memory", NULL, o->call.payload, &text);
+  pto_observe_add(o, PTO_FINDING_STATE, NULL, "static memory", NULL, &o->call.task, &text);
 }
 
 void pto_observe_report_thread(struct pto_observation *o, const struct pto_observe_outcome *effect) {
@@ -329,7 +330,7 @@ void pto_observe_report_thread(struct pto_observation *o, const struct pto_obser
   SAY(&text, " depends on thread-local variables of its file, which the calls before it on the thread have left; ");
   say_effect(&text, o, effect);
   o->call.is_unstable = true;
-  pto_observe_add(o, PTO_FINDING_STATE, NULL, "thread-local memory", NULL, o->call.payload, &text);
+  pto_observe_add(o, PTO_FINDING_STATE, NULL, "thread-local memory", NULL, &o->call.task, &text);
 }
 
 void pto_observe_report_promise(struct pto_observation *o, uint32_t kind, const struct pto_observe_param *param,
@@ -344,7 +345,7 @@ void pto_observe_report_promise(struct pto_observation *o, uint32_t kind, const 
   SAY(&text, ", which ");
   pto_observe_say_param(&text, param);
   SAY(&text, " has, %s", words);
-  pto_observe_add(o, kind, param, object.name, remedy, o->call.payload, &text);
+  pto_observe_add(o, kind, param, object.name, remedy, &o->call.task, &text);
 }
 
 /* The kernel's parameter that is its scalar number `index`. */
@@ -376,15 +377,14 @@ void pto_observe_report_addresses(struct pto_observation *o) {
     if (!is_in_memory) {
       SAY(&text, " gets the address of a local variable of the orchestration as a scalar, param %u", param.index);
       SAY(&text, ": a device does not reach the host's stack");
-      pto_observe_add(o, PTO_FINDING_ADDRESS, &param, "the stack", "pass its value, or a tensor", o->call.payload,
-                      &text);
+      pto_observe_add(o, PTO_FINDING_ADDRESS, &param, "the stack", "pass its value, or a tensor", &o->call.task, &text);
       continue;
     }
     pto_observe_object_at(o, addr, &object);
     SAY(&text, " gets the address of byte %" PRId64 " of %s as a scalar, param %u", (int64_t)(addr - object.lo),
         object.name, param.index);
     SAY(&text, ": what it touches there it does not declare, and nothing orders it");
-    pto_observe_add(o, PTO_FINDING_ADDRESS, &param, object.name, "pass a tensor", o->call.payload, &text);
+    pto_observe_add(o, PTO_FINDING_ADDRESS, &param, object.name, "pass a tensor", &o->call.task, &text);
   }
 }
 
@@ -410,7 +410,7 @@ void pto_observe_report_near(struct pto_observation *o, const struct pto_observe
   say_other(&text, o, a->label, b->label);
   SAY(&text, " from byte %" PRId64 " on: both in one unit of %u bytes, which a copy by blocks stores as a whole",
       (int64_t)(b->lo - object.lo), PTO_OBSERVE_STORE_BYTES);
-  pto_observe_add(o, PTO_FINDING_NEAR, pto_observe_nearest(o, b->lo, b->hi), object.name, NULL, o->call.payload, &text);
+  pto_observe_add(o, PTO_FINDING_NEAR, pto_observe_nearest(o, b->lo, b->hi), object.name, NULL, &o->call.task, &text);
 }
 
 void pto_observe_report_unstable(struct pto_observation *o, const struct pto_observe_outcome *effect) {
@@ -422,7 +422,7 @@ void pto_observe_report_unstable(struct pto_observation *o, const struct pto_obs
       ": it keeps something of its own between calls (on the heap, in a library, in memory of pto_core_private), or "
       "reads what is no memory of the task; its other reads cannot be told");
   o->call.is_unstable = true;
-  pto_observe_add(o, PTO_FINDING_UNSTABLE, NULL, NULL, NULL, o->call.payload, &text);
+  pto_observe_add(o, PTO_FINDING_UNSTABLE, NULL, NULL, NULL, &o->call.task, &text);
 }
 
 void pto_observe_report_time(struct pto_observation *o, const struct pto_observe_outcome *effect) {
@@ -432,7 +432,7 @@ void pto_observe_report_time(struct pto_observation *o, const struct pto_observe
   say_difference(&text, o, effect);
   o->call.is_unstable = true;
   pto_observe_add(o, PTO_FINDING_UNSTABLE, NULL, NULL, "pass what is to vary as a scalar, or in a tensor",
-                  o->call.payload, &text);
+                  &o->call.task, &text);
 }
 
 /* ---- blocks of one task ---- */
@@ -529,7 +529,7 @@ void pto_observe_report_blocks(struct pto_observation *o, const struct pto_obser
   SAY(&text, ": nothing orders the two");
   say_blocks_remedy(&remedy, &both);
   struct pto_finding finding =
-      begin_finding(o, PTO_FINDING_BLOCKS, both.has_params ? &params[0] : NULL, object.name, o->call.payload);
+      begin_finding(o, PTO_FINDING_BLOCKS, both.has_params ? &params[0] : NULL, object.name, &o->call.task);
   finding.tasks[1] = finding.tasks[0];
   finding.places[1] = finding.places[0];
   finding.ranks[1] = finding.ranks[0];

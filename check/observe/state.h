@@ -48,6 +48,12 @@ struct pto_observe_param {
   const char *name; /* the kernel's; NULL */
 };
 
+/* What is told of a task, also when it is over. */
+struct pto_observe_told_task {
+  uint64_t number;
+  const struct pto_kernel *kernels[PTO_ROLE_COUNT]; /* NULL where a role has none */
+};
+
 #define PTO_OBSERVE_NO_CORE UINT32_MAX
 
 /* Values of scalars of which a form's calls are looked at in full. */
@@ -69,6 +75,7 @@ struct pto_observe_form {
 struct pto_observe_call {
   const struct pto_observed_unit *unit;
   const struct pto_payload *payload;
+  struct pto_observe_told_task task;
   struct pto_observe_param params[PTO_MAX_TENSORS];
   uint32_t param_count;
   uint32_t label;                  /* of the unit in its task */
@@ -99,7 +106,7 @@ struct pto_observe_access {
 };
 /* A finding that is told when its task is over, unless other units of the task have written all of the bytes. */
 struct pto_observe_held {
-  struct pto_payload task; /* its number and kernels alone */
+  struct pto_observe_told_task task;
   struct pto_observe_param param;
   uint32_t label;
   struct pto_observe_range *ranges;
@@ -120,7 +127,7 @@ struct pto_observe_task {
 
 /* Bytes that a task declared to write and left as they were. */
 struct pto_observe_left {
-  struct pto_payload task; /* its number and kernels alone */
+  struct pto_observe_told_task task;
   struct pto_observe_param param;
   uint64_t buffer_number; /* that the memory was of, in the arena; 0: elsewhere */
   struct pto_observe_range *ranges;
@@ -130,7 +137,7 @@ struct pto_observe_left {
 
 /* A parameter that a task would have written, had its predicate held. */
 struct pto_observe_skipped {
-  struct pto_payload task; /* its number and kernels alone */
+  struct pto_observe_told_task task;
   struct pto_observe_param param;
   uint64_t buffer_number;  /* as of what was left out */
   uint64_t predicate_addr; /* of the element; what it was, and what it was compared with */
@@ -228,6 +235,12 @@ enum pto_observe_pattern { PTO_OBSERVE_NEGATIVE, PTO_OBSERVE_POSITIVE };
 
 /* Which of all who are observed together it is. */
 static inline uint32_t pto_observe_owner(const struct pto_observation *o) { return o->rank ? o->rank->index : 0; }
+
+static inline struct pto_observe_told_task pto_observe_told_task(const struct pto_payload *payload) {
+  struct pto_observe_told_task task = {.number = payload->task_number};
+  for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++) task.kernels[k] = payload->kernels[k];
+  return task;
+}
 
 /* How many kernels a task has: one a role at most. */
 static inline uint32_t pto_observe_kernel_count(const struct pto_payload *payload) {
@@ -422,9 +435,9 @@ const struct pto_observe_param *pto_observe_nearest(const struct pto_observation
 uint64_t pto_observe_element_bytes(const struct pto_observation *o, uint64_t lo, uint64_t hi);
 
 /* check/observe/findings.c */
-/* Adds a finding of the payload's task.  `param` NULL: of none; `array` NULL: it is about no memory of its own. */
+/* Adds a finding of the task.  `param` NULL: of none; `array` NULL: it is about no memory of its own. */
 void pto_observe_add(struct pto_observation *o, uint32_t kind, const struct pto_observe_param *param, const char *array,
-                     const char *remedy, const struct pto_payload *payload, const struct pto_observe_text *text);
+                     const char *remedy, const struct pto_observe_told_task *task, const struct pto_observe_text *text);
 void pto_observe_report(struct pto_observation *o, uint32_t kind, const struct pto_observe_bytes *bytes,
                         const struct pto_observe_outcome *effect);
 /* The same, and what would be told goes to `take`, of ranges in one object; where the bytes were not searched for, it

@@ -63,9 +63,7 @@ void pto_observe_task_hold(struct pto_observation *o, const struct pto_observe_p
                            const struct pto_observe_text *text, const struct pto_observe_range *ranges,
                            uint32_t count) {
   struct pto_observe_task *task = task_of(o);
-  struct pto_observe_held held = {.param = *param, .label = o->call.label, .count = count};
-  held.task.task_number = o->call.payload->task_number;
-  memcpy(held.task.kernels, o->call.payload->kernels, sizeof held.task.kernels);
+  struct pto_observe_held held = {.task = o->call.task, .param = *param, .label = o->call.label, .count = count};
   snprintf(held.array, sizeof held.array, "%s", array);
   held.ranges = malloc(count * sizeof *ranges);
   held.text = malloc(sizeof *text);
@@ -118,12 +116,11 @@ static void add_left(struct pto_observation *o, const struct pto_observe_param *
   if (!left) return;
   for (uint32_t i = 0; i < missing->count; i++)
     pto_observe_shadow_leave(&o->shadow, missing->ranges[i].lo, missing->ranges[i].hi);
-  *left = (struct pto_observe_left){.param = *param,
+  *left = (struct pto_observe_left){.task = o->call.task,
+                                    .param = *param,
                                     .buffer_number = pto_observe_buffer_at(o, missing->ranges[0].lo),
                                     .ranges = missing->ranges,
                                     .count = missing->count};
-  left->task.task_number = o->call.payload->task_number;
-  memcpy(left->task.kernels, o->call.payload->kernels, sizeof left->task.kernels);
   memset(missing, 0, sizeof *missing);
   o->summary.outputs_left++;
 }
@@ -172,7 +169,8 @@ void pto_observe_task_skip(struct pto_observation *o, uint32_t slot, int64_t ele
         pto_grow(&o->skipped, &o->skipped_count, &o->skipped_capacity, sizeof *skipped);
     o->summary.is_short |= !skipped;
     if (!skipped) return;
-    *skipped = (struct pto_observe_skipped){.param = {.mode = mode, .index = i, .name = kernel->params[i].name},
+    *skipped = (struct pto_observe_skipped){.task = pto_observe_told_task(payload),
+                                            .param = {.mode = mode, .index = i, .name = kernel->params[i].name},
                                             .predicate_addr = (uintptr_t)cold->predicate_addr,
                                             .element = element,
                                             .value = cold->predicate_value,
@@ -180,8 +178,6 @@ void pto_observe_task_skip(struct pto_observation *o, uint32_t slot, int64_t ele
                                             .compare = cold->predicate_compare};
     pto_region_from_kernel_tensor(tensor, &skipped->param.region);
     skipped->buffer_number = pto_observe_buffer_at(o, skipped->param.region.start);
-    skipped->task.task_number = payload->task_number;
-    memcpy(skipped->task.kernels, payload->kernels, sizeof skipped->task.kernels);
   }
 }
 
