@@ -54,7 +54,7 @@ static uint64_t form_key(const struct pto_observe_call *call) {
   return key | 1;
 }
 
-/* The place of the unit's form.  NULL where others fill the table: then no limit of calls applies. */
+/* The unit's form.  NULL where others fill the table: then no limit of calls applies. */
 static struct pto_observe_form *find_form(struct pto_observation *o, uint64_t key) {
   struct pto_observe_form *forms = o->forms_memory.addr;
   for (uint32_t i = 0; i < 64; i++) {
@@ -95,12 +95,12 @@ void pto_observe_describe(struct pto_observation *o, const struct pto_observed_u
   const struct pto_message *first = &unit->messages[0];
   const struct pto_payload *payload = first->payload;
   const struct pto_kernel *kernel = payload->kernels[first->role];
-  uint32_t kernels = 0, blocks = first->flags & PTO_MESSAGE_BLOCKS ? payload->block_count : 1;
-  for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++) kernels += payload->kernels[k] != NULL;
+  const uint32_t blocks = first->flags & PTO_MESSAGE_BLOCKS ? payload->block_count : 1;
   call->unit = unit;
   call->payload = payload;
-  call->label = first->block_index * 4 + first->role;
-  call->has_others = unit->count < kernels * blocks;
+  call->task = pto_observe_told_task(payload);
+  call->label = pto_observe_label(first->block_index, first->role);
+  call->has_others = unit->count < pto_observe_kernel_count(payload) * blocks;
   call->has_shared = call->is_unstable = false;
   call->status = 0;
   call->runs = call->param_count = 0;
@@ -300,9 +300,6 @@ static void first_block(const uint8_t *restrict before, const uint8_t *restrict 
   for (uint32_t i = 0; i < BLOCK; i++) written[i] = after[i] != before[i];
 }
 
-/* Bytes of others, whose owner may write them between two runs: the heap has its links there. */
-#define IS_OF_OTHERS(byte_class) (((byte_class) & (PTO_OBSERVE_SKIP | PTO_OBSERVE_FOREIGN)) != 0)
-
 /* What a run begins with. */
 static void set_page(const struct pto_observation *o, uint32_t slot, enum pto_observe_pattern pattern) {
   const struct pto_observe_memory *m = o->memory;
@@ -316,7 +313,7 @@ static void set_page(const struct pto_observation *o, uint32_t slot, enum pto_ob
       set_block(memory + at, before + at, sel + at, noise + at, upper);
   else
     for (uint64_t i = 0; i < m->page_bytes; i++)
-      if (!IS_OF_OTHERS(classes[i])) memory[i] = begun_with(before[i], sel[i], noise[i], upper);
+      if (!pto_observe_is_of_others(classes[i])) memory[i] = begun_with(before[i], sel[i], noise[i], upper);
 }
 
 /* What a run has shown; true where it differs from the first. */
@@ -335,7 +332,7 @@ static bool compare_page(const struct pto_observation *o, uint32_t slot, enum pt
   }
   for (uint64_t i = 0; i < m->page_bytes; i++) {
     const uint8_t begun = begun_with(before[i], sel[i], noise[i], upper);
-    if (IS_OF_OTHERS(classes[i]) || (after[i] == before[i] && memory[i] == begun)) continue;
+    if (pto_observe_is_of_others(classes[i]) || (after[i] == before[i] && memory[i] == begun)) continue;
     written[i] = 1;
     any |= memory[i] != after[i];
   }
@@ -352,7 +349,8 @@ static void note_differences(const struct pto_observation *o, uint32_t slot, enu
   for (uint64_t i = 0; i < m->page_bytes; i++) {
     const uint8_t value = ((const uint8_t *)(uintptr_t)page)[i];
     const uint8_t begun = begun_with(before[i], sel[i], noise[i], upper);
-    if (IS_OF_OTHERS(classes[i]) || value == after[i] || (after[i] == before[i] && value == begun)) continue;
+    if (pto_observe_is_of_others(classes[i]) || value == after[i] || (after[i] == before[i] && value == begun))
+      continue;
     if (!outcome->first_difference || page + i < outcome->first_difference) outcome->first_difference = page + i;
     if (page + i > outcome->last_difference) outcome->last_difference = page + i;
   }
@@ -390,7 +388,7 @@ static void run_first_waiting(struct pto_observation *o) {
 void pto_observe_run_first(struct pto_observation *o) {
   struct pto_observe_memory *m = o->memory;
   const uint64_t begin_ns = pto_observe_now_ns();
-  if (o->call.unit->waits)
+  if (o->call.unit->waits && !o->is_refused)
     run_first_waiting(o);
   else
     run_first(o);
@@ -431,7 +429,9 @@ struct pto_observe_outcome pto_observe_run_again(struct pto_observation *o, enum
   o->call.runs++;
   if (!pto_observe_memory_try(m, run_again, &again, LIMIT_US + o->call.first_ns / 100)) {
     pto_observed_unit_abandon(o->port);
-    outcome.is_caught = outcome.differs = true;
+    outcome.caught = m->caught;
+    o->summary.is_short |= m->is_full;
+    outcome.differs = true;
   }
   outcome.status = again.status;
   outcome.differs |= again.status != o->call.status;
@@ -480,12 +480,12 @@ void pto_observe_restore(struct pto_observation *o) {
       memcpy(memory, after, m->page_bytes);
     else
       for (uint64_t i = 0; i < m->page_bytes; i++)
-        if (!IS_OF_OTHERS(classes[i])) memory[i] = after[i];
+        if (!pto_observe_is_of_others(classes[i])) memory[i] = after[i];
   }
 }
 
 bool pto_observe_must_not_matter(uint8_t byte_class) {
-  if (byte_class & (PTO_OBSERVE_FOREIGN | PTO_OBSERVE_SKIP)) return false;
+  if (pto_observe_is_of_others(byte_class)) return false;
   return !(byte_class & PTO_OBSERVE_READ) || (byte_class & PTO_OBSERVE_UNWRITTEN);
 }
 
@@ -505,27 +505,27 @@ void pto_observe_select(struct pto_observation *o, bool (*wanted)(uint8_t byte_c
 
 /* ---- spans ---- */
 
-struct place {
+struct page_order {
   uint64_t addr;
   uint32_t slot;
 };
 
-static int order_places(const void *left, const void *right) {
-  const uint64_t a = ((const struct place *)left)->addr, b = ((const struct place *)right)->addr;
+static int compare_pages(const void *left, const void *right) {
+  const uint64_t a = ((const struct page_order *)left)->addr, b = ((const struct page_order *)right)->addr;
   return (a > b) - (a < b);
 }
 
-static struct place *sorted_places(struct pto_observation *o, uint8_t **kinds_out) {
+static struct page_order *sorted_pages(struct pto_observation *o, uint8_t **kinds_out) {
   const struct pto_observe_memory *m = o->memory;
-  struct place *places = (void *)((char *)o->scratch_memory.addr + m->page_bytes);
+  struct page_order *pages = (void *)((char *)o->scratch_memory.addr + m->page_bytes);
   bool is_sorted = true;
   for (uint32_t i = 0; i < m->pages.count; i++) {
-    places[i] = (struct place){pto_observe_pages(m)[i].addr, i};
-    if (i && places[i - 1].addr > places[i].addr) is_sorted = false;
+    pages[i] = (struct page_order){pto_observe_pages(m)[i].addr, i};
+    if (i && pages[i - 1].addr > pages[i].addr) is_sorted = false;
   }
-  if (!is_sorted) qsort(places, m->pages.count, sizeof *places, order_places);
+  if (!is_sorted) qsort(pages, m->pages.count, sizeof *pages, compare_pages);
   *kinds_out = o->scratch_memory.addr;
-  return places;
+  return pages;
 }
 
 void pto_observe_each_span(struct pto_observation *o, pto_observe_kinds_of *kinds_of,
@@ -534,12 +534,12 @@ void pto_observe_each_span(struct pto_observation *o, pto_observe_kinds_of *kind
   struct pto_observe_memory *m = o->memory;
   struct pto_observe_span span = {0, 0, 0};
   uint8_t *kinds;
-  const struct place *places = sorted_places(o, &kinds);
+  const struct page_order *pages = sorted_pages(o, &kinds);
   for (uint32_t i = 0; i < m->pages.count; i++) {
-    kinds_of(o, places[i].slot, kinds);
+    kinds_of(o, pages[i].slot, kinds);
     for (uint64_t at = 0, count; at < m->page_bytes; at += count) {
       count = pto_observe_same_bytes(kinds, at, m->page_bytes);
-      const uint64_t lo = places[i].addr + at;
+      const uint64_t lo = pages[i].addr + at;
       if (span.kind == kinds[at] && span.hi == lo) {
         span.hi += count;
         continue;

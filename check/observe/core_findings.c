@@ -4,6 +4,7 @@
 #include <check/observe/cores.h>
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,11 +102,11 @@ static void say_stretch(struct pto_observe_text *text, const struct pto_observe_
 /* Whole elements, and their parameter; memory that a block shares has none. */
 static const struct pto_observe_param *say_bytes(struct pto_observe_text *text, const struct pto_observe_cores *c,
                                                  struct pto_observe_range bytes, char *object, size_t object_size) {
-  const struct pto_cores_place *place;
-  const uint64_t lo = pto_cores_address(c, bytes.lo, &place), hi = lo + (bytes.hi - bytes.lo);
-  if (place->slot == PTO_OBSERVE_NO_SLOT) {
-    snprintf(object, object_size, "shared memory of key %" PRIu64, place->key);
-    SAY(text, "bytes [%" PRIu64 ", %" PRIu64 ") of the %s", bytes.lo - place->base, bytes.hi - place->base, object);
+  const struct pto_cores_copy *copy;
+  const uint64_t lo = pto_cores_address(c, bytes.lo, &copy), hi = lo + (bytes.hi - bytes.lo);
+  if (copy->slot == PTO_OBSERVE_NO_SLOT) {
+    snprintf(object, object_size, "shared memory of key %" PRIu64, copy->key);
+    SAY(text, "bytes [%" PRIu64 ", %" PRIu64 ") of the %s", bytes.lo - copy->base, bytes.hi - copy->base, object);
     return NULL;
   }
   const struct pto_observe_param *param = pto_observe_nearest(c->o, lo, hi);
@@ -198,13 +199,13 @@ static bool is_same_call(const struct pto_observe_cores *c, const void *a, const
 
 /* Whether the stretch writes what the byte at `at` of the copies lies in: a parameter, or a piece of shared memory. */
 static bool writes_like(const struct pto_observe_cores *c, uint32_t record, uint64_t at) {
-  const struct pto_cores_place *place, *other;
-  const uint64_t addr = pto_cores_address(c, at, &place);
+  const struct pto_cores_copy *copy, *other;
+  const uint64_t addr = pto_cores_address(c, at, &copy);
   for (size_t w = 0; w < c->write_count; w++) {
     if (c->writes[w].record != record) continue;
     const uint64_t written = pto_cores_address(c, c->writes[w].lo, &other);
-    const bool is_shared = place->slot == PTO_OBSERVE_NO_SLOT || other->slot == PTO_OBSERVE_NO_SLOT;
-    if (is_shared ? place == other
+    const bool is_shared = copy->slot == PTO_OBSERVE_NO_SLOT || other->slot == PTO_OBSERVE_NO_SLOT;
+    if (is_shared ? copy == other
                   : pto_observe_nearest(c->o, addr, addr + 1) == pto_observe_nearest(c->o, written, written + 1))
       return true;
   }
@@ -272,6 +273,12 @@ static void say_calls(struct pto_observe_text *remedy, const struct pto_observe_
                       uint64_t at) {
   const struct pto_core_member *first = member_of(c, wanted->first), *second = member_of(c, wanted->second);
   const uint32_t flag = pto_core_order_free_flag(&c->order, (uint32_t)(second - c->members));
+  if (flag == PTO_CORE_FLAGS) {
+    SAY(remedy, "order the two with `pto_core_barrier(args)`, as all %u flags of ", PTO_CORE_FLAGS);
+    say_core(remedy, c, second);
+    SAY(remedy, " are in use");
+    return;
+  }
   struct likes likes[2] = {{NULL, 0, 0}, {NULL, 0, 0}};
   struct pairs pairs = {{0, 0}, 0};
   if (find_likes(c, wanted->first, wanted->is_read[0], at, &likes[0]) &&
@@ -328,12 +335,12 @@ static bool waits_for_any(const struct pto_observe_cores *c, uint32_t core) {
 /* Whether the run leaves open which values a core is to read: those that were there, from a write that it has not
  * waited for or from before the unit, or those that the other one writes. */
 static bool is_either(const struct pto_observe_cores *c, const struct pto_cores_finding *finding) {
-  const struct pto_cores_place *place = pto_cores_place_at(c, finding->bytes.lo);
+  const struct pto_cores_copy *copy = pto_cores_copy_at(c, finding->bytes.lo);
   const struct pto_observe_memory *m = c->o->memory;
   if (!finding->is_read) return false;
   if (is_too_early(c, finding)) return !has_waited_for_write(c, finding);
-  if (place->slot == PTO_OBSERVE_NO_SLOT) return false;
-  const uint8_t class = pto_observe_at(m, m->classes, place->slot)[finding->bytes.lo - place->base];
+  if (copy->slot == PTO_OBSERVE_NO_SLOT) return false;
+  const uint8_t class = pto_observe_at(m, m->classes, copy->slot)[finding->bytes.lo - copy->base];
   return (class & (PTO_OBSERVE_READ | PTO_OBSERVE_UNWRITTEN)) == PTO_OBSERVE_READ &&
          !waits_for_any(c, c->order.records[finding->other].core);
 }
@@ -380,7 +387,7 @@ void pto_cores_report(struct pto_observe_cores *c, const struct pto_cores_findin
     say_taken(&text, c, &wanted);
     say_remedy(&remedy, c, finding, &wanted);
   }
-  pto_observe_add(c->o, PTO_FINDING_CORES, param, object, remedy.bytes, c->o->call.payload, &text);
+  pto_observe_add(c->o, PTO_FINDING_CORES, param, object, remedy.bytes, &c->o->call.task, &text);
 }
 
 /* What a core must do that polls, and what that is told of. */
@@ -399,7 +406,7 @@ static void report_spinning_order(struct pto_observe_cores *c) {
       " runs for ever without a call of pto/core.h where the other cores have not come first: it polls what they "
       "write, and does not let them run");
   say_yield(&remedy, member->role);
-  pto_observe_add(c->o, PTO_FINDING_CORES, NULL, NULL, remedy.bytes, c->o->call.payload, &text);
+  pto_observe_add(c->o, PTO_FINDING_CORES, NULL, NULL, remedy.bytes, &c->o->call.task, &text);
 }
 
 void pto_cores_report_order(struct pto_observe_cores *c, const struct pto_observe_outcome *outcome) {
@@ -411,8 +418,9 @@ void pto_cores_report_order(struct pto_observe_cores *c, const struct pto_observ
     return;
   }
   pto_observe_say_unit(&text, c->o, c->o->call.label);
-  if (outcome->is_caught)
-    SAY(&text, " ends in a signal, or not at all, where its cores run in another order");
+  if (outcome->caught)
+    SAY(&text, "%s where its cores run in another order",
+        outcome->caught == SIGVTALRM ? " does not come back" : " ends in a signal");
   else if (outcome->status == PTO_EDEADLOCK)
     SAY(&text, ": its cores wait for each other for ever where they run in another order");
   else if (!outcome->first_difference)
@@ -427,7 +435,7 @@ void pto_cores_report_order(struct pto_observe_cores *c, const struct pto_observ
   }
   SAY(&text, ": which of them comes first is left to time");
   pto_observe_add(c->o, PTO_FINDING_CORES, param, object[0] ? object : NULL,
-                  "order them with `pto_core_signal` and `pto_core_wait`", c->o->call.payload, &text);
+                  "order them with `pto_core_signal` and `pto_core_wait`", &c->o->call.task, &text);
 }
 
 /* ---- what is left ---- */
@@ -454,7 +462,7 @@ void pto_cores_report_left(struct pto_observe_cores *c, const struct pto_core_le
   else
     SAY(&remedy, "take %s with `pto_core_wait(args, %u)`, or do not send %s", left->count > 1 ? "each" : "it",
         left->subject, left->count > 1 ? "them" : "it");
-  pto_observe_add(c->o, PTO_FINDING_NOT_TAKEN, NULL, NULL, remedy.bytes, c->o->call.payload, &text);
+  pto_observe_add(c->o, PTO_FINDING_NOT_TAKEN, NULL, NULL, remedy.bytes, &c->o->call.task, &text);
 }
 
 /* ---- waiting for ever ---- */
@@ -488,7 +496,7 @@ static void say_missing(struct pto_observe_text *remedy, const struct pto_core_w
   }
 }
 
-static void add_place(void *context, const struct pto_core_wait *wait, char *text, size_t size) {
+static void add_line(void *context, const struct pto_core_wait *wait, char *text, size_t size) {
   char line[128];
   if (name_call(context, wait->call, line, sizeof line)[0]) pto_text_append(text, size, " (it waits at %s)", line);
 }
@@ -500,9 +508,9 @@ void pto_observe_report_stuck(struct pto_observation *o) {
   waits->count = 0;
   o->port->ops->find_waits(o->port, waits);
   if (waits->count > 0) {
-    pto_core_waits_describe(waits, add_place, o, text.bytes, sizeof text.bytes);
+    pto_core_waits_describe(waits, add_line, o, text.bytes, sizeof text.bytes);
     say_missing(&remedy, &waits->waits[0]);
-    pto_observe_add(o, PTO_FINDING_STUCK, NULL, NULL, remedy.bytes[0] ? remedy.bytes : NULL, o->call.payload, &text);
+    pto_observe_add(o, PTO_FINDING_STUCK, NULL, NULL, remedy.bytes[0] ? remedy.bytes : NULL, &o->call.task, &text);
   }
   free(waits);
 }
@@ -513,11 +521,11 @@ void pto_observe_report_spinning(struct pto_observation *o) {
   uint32_t i = 0;
   while (i + 1 < unit->count && unit->messages[i].core != o->call.spinning_core) i++;
   const uint32_t role = unit->messages[i].role;
-  pto_observe_say_unit(&text, o, unit->messages[i].block_index * 4 + role);
+  pto_observe_say_unit(&text, o, pto_observe_label(unit->messages[i].block_index, role));
   SAY(&text,
       " %s on core %" PRIu32 " runs for ever without a call of pto/core.h: it may poll what another core writes, "
       "and does not let that run",
       pto_role_name(role), unit->messages[i].core);
   say_yield(&remedy, role);
-  pto_observe_add(o, PTO_FINDING_STUCK, NULL, NULL, remedy.bytes, o->call.payload, &text);
+  pto_observe_add(o, PTO_FINDING_STUCK, NULL, NULL, remedy.bytes, &o->call.task, &text);
 }

@@ -9,7 +9,6 @@
 
 /* Rounds until no clock changes; more are needed only where flags with several signallers hang on each other. */
 #define MOST_ROUNDS 16u
-#define ELEMENT_HEADER_BYTES 8u /* pto/core.h: included in what a FIFO holds */
 
 /* ---- records ---- */
 
@@ -81,8 +80,6 @@ static uint32_t next_of_fifo(const struct pto_core_order *order, uint32_t at, ui
   return at;
 }
 
-static uint64_t footprint(const struct pto_core_record *record) { return ELEMENT_HEADER_BYTES + record->size_bytes; }
-
 static void match_fifo(struct pto_core_order *order, uint32_t from, uint32_t to) {
   const uint32_t from_role = order->members[from].role, to_role = order->members[to].role;
   uint32_t push = 0, release = 0, freed_by = PTO_CORE_NO_RECORD;
@@ -94,11 +91,11 @@ static void match_fifo(struct pto_core_order *order, uint32_t from, uint32_t to)
       record->partner = push++;
     }
     if (!is_of_fifo(record, PTO_CORE_HAS_ROOM, from, to_role)) continue;
-    held_bytes += footprint(record);
+    held_bytes += pto_core_footprint_bytes(record->size_bytes);
     while (held_bytes > PTO_CORE_FIFO_BYTES) {
       release = next_of_fifo(order, release, PTO_CORE_RELEASES, to, from_role);
       if (release == order->count) break;
-      held_bytes -= footprint(&order->records[release]);
+      held_bytes -= pto_core_footprint_bytes(order->records[release].size_bytes);
       freed_by = release++;
     }
     record->partner = freed_by;
@@ -149,7 +146,7 @@ static bool signals(const struct pto_core_order *order, uint32_t record, uint32_
          (r->roles & PTO_ROLE_BIT(member->role));
 }
 
-/* How many signals of the flag by `by` could have come without the wait; of all others: by = NO_RECORD. */
+/* How many signals of the wait's flag, without those of `except_core`, may come before the wait is over. */
 static uint32_t count_signals(const struct pto_core_order *order, uint32_t wait, uint32_t except_core) {
   const struct pto_core_record *r = &order->records[wait];
   uint32_t count = 0;

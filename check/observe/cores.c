@@ -15,33 +15,33 @@
 #define MOST_STUCK 2u
 #define RANDOM_ORDERS 48u
 
-/* ---- places ---- */
+/* ---- copies ---- */
 
-static bool grow_copies(struct pto_observe_cores *c, uint64_t bytes) {
+static bool grow_bytes(struct pto_observe_cores *c, uint64_t bytes) {
   if (bytes <= c->copy_bytes) return true;
   if (bytes > MOST_BYTES) return false;
   bytes = pto_max_u64(bytes, 2 * c->copy_bytes);
-  uint8_t **copies[] = {&c->now, &c->end, &c->applied};
-  for (size_t i = 0; i < PTO_ARRAY_LENGTH(copies); i++) {
-    uint8_t *larger = realloc(*copies[i], bytes);
+  uint8_t **all[] = {&c->now, &c->end, &c->applied};
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(all); i++) {
+    uint8_t *larger = realloc(*all[i], bytes);
     if (!larger) return false;
-    *copies[i] = larger;
+    *all[i] = larger;
   }
   c->copy_bytes = bytes;
   return true;
 }
 
-static struct pto_cores_place *add_place(struct pto_observe_cores *c, struct pto_cores_place place) {
-  struct pto_cores_place *added = NULL;
-  place.base = c->total_bytes;
-  if (grow_copies(c, c->total_bytes + place.size_bytes))
-    added = pto_grow(&c->places, &c->place_count, &c->place_capacity, sizeof *added);
+static struct pto_cores_copy *add_copy(struct pto_observe_cores *c, struct pto_cores_copy copy) {
+  struct pto_cores_copy *added = NULL;
+  copy.base = c->total_bytes;
+  if (grow_bytes(c, c->total_bytes + copy.size_bytes))
+    added = pto_grow(&c->copies, &c->copy_count, &c->copy_capacity, sizeof *added);
   if (!added) {
     c->is_too_large = true;
     return NULL;
   }
-  *added = place;
-  c->total_bytes += place.size_bytes;
+  *added = copy;
+  c->total_bytes += copy.size_bytes;
   return added;
 }
 
@@ -51,47 +51,43 @@ static bool is_any_written(const struct pto_observe_memory *m, uint32_t slot) {
 }
 
 /* The unit's pages that it writes at all. */
-static void find_places(struct pto_observe_cores *c) {
+static void find_copies(struct pto_observe_cores *c) {
   const struct pto_observe_memory *m = c->o->memory;
-  c->place_count = 0;
+  c->copy_count = 0;
   c->total_bytes = 0;
   for (uint32_t slot = 0; slot < m->pages.count; slot++)
     if (is_any_written(m, slot))
-      add_place(c, (struct pto_cores_place){.live = (uint8_t *)(uintptr_t)pto_observe_pages(m)[slot].addr,
-                                            .size_bytes = m->page_bytes,
-                                            .slot = slot});
-  c->page_places = c->place_count;
+      add_copy(c, (struct pto_cores_copy){.live = (uint8_t *)(uintptr_t)pto_observe_pages(m)[slot].addr,
+                                          .size_bytes = m->page_bytes,
+                                          .slot = slot});
+  c->page_copies = c->copy_count;
 }
 
-/* Whether a byte of a page is of other code. */
-static bool is_foreign(const struct pto_observe_cores *c, const struct pto_cores_place *place, uint64_t i) {
+/* What the call may do with a byte, enum pto_observe_class; 0 in shared memory. */
+static uint8_t class_at(const struct pto_observe_cores *c, const struct pto_cores_copy *copy, uint64_t i) {
   const struct pto_observe_memory *m = c->o->memory;
-  if (place->slot == PTO_OBSERVE_NO_SLOT || pto_observe_pages(m)[place->slot].is_guarded) return false;
-  return (pto_observe_at(m, m->classes, place->slot)[i] & PTO_OBSERVE_SKIP) != 0;
+  return copy->slot == PTO_OBSERVE_NO_SLOT ? 0 : pto_observe_at(m, m->classes, copy->slot)[i];
 }
 
 static bool is_sum(const struct pto_observe_cores *c, uint64_t at) {
-  const struct pto_cores_place *place = pto_cores_place_at(c, at);
-  const struct pto_observe_memory *m = c->o->memory;
-  return place->slot != PTO_OBSERVE_NO_SLOT &&
-         (pto_observe_at(m, m->classes, place->slot)[at - place->base] & PTO_OBSERVE_ACCUMULATE);
+  const struct pto_cores_copy *copy = pto_cores_copy_at(c, at);
+  return (class_at(c, copy, at - copy->base) & PTO_OBSERVE_ACCUMULATE) != 0;
 }
 
 /* The memory that a block's kernel asks for is known from now on. */
 static void take_shared(struct pto_observe_cores *c, const struct pto_core_event *event) {
-  for (size_t i = c->page_places; i < c->place_count; i++)
-    if (c->places[i].block_index == event->message->block_index && c->places[i].key == event->key) {
-      c->places[i].live = event->memory;
+  for (size_t i = c->page_copies; i < c->copy_count; i++)
+    if (c->copies[i].block_index == event->message->block_index && c->copies[i].key == event->key) {
+      c->copies[i].live = event->memory;
       return;
     }
   if (c->is_trial) return;
-  const struct pto_cores_place *place =
-      add_place(c, (struct pto_cores_place){.live = event->memory,
-                                            .size_bytes = event->size_bytes,
-                                            .slot = PTO_OBSERVE_NO_SLOT,
-                                            .block_index = event->message->block_index,
-                                            .key = event->key});
-  if (place) memcpy(c->now + place->base, place->live, place->size_bytes);
+  const struct pto_cores_copy *copy = add_copy(c, (struct pto_cores_copy){.live = event->memory,
+                                                                          .size_bytes = event->size_bytes,
+                                                                          .slot = PTO_OBSERVE_NO_SLOT,
+                                                                          .block_index = event->message->block_index,
+                                                                          .key = event->key});
+  if (copy) memcpy(c->now + copy->base, copy->live, copy->size_bytes);
 }
 
 /* Shared memory of a block goes with the last of its kernels. */
@@ -103,8 +99,8 @@ static void drop_shared(struct pto_observe_cores *c, const struct pto_message *m
     is_over &= c->members[i].block_index != message->block_index || c->members[i].has_returned;
   }
   if (!is_over) return;
-  for (size_t i = c->page_places; i < c->place_count; i++)
-    if (c->places[i].block_index == message->block_index) c->places[i].live = NULL;
+  for (size_t i = c->page_copies; i < c->copy_count; i++)
+    if (c->copies[i].block_index == message->block_index) c->copies[i].live = NULL;
 }
 
 /* ---- what a stretch writes ---- */
@@ -121,34 +117,34 @@ static bool grow_values(struct pto_observe_cores *c, uint64_t bytes) {
   return true;
 }
 
-static void add_write(struct pto_observe_cores *c, const struct pto_cores_place *place, uint64_t lo, uint64_t hi) {
+static void add_write(struct pto_observe_cores *c, const struct pto_cores_copy *copy, uint64_t lo, uint64_t hi) {
   struct pto_cores_write *write = NULL;
   if (grow_values(c, hi - lo)) write = pto_grow(&c->writes, &c->write_count, &c->write_capacity, sizeof *write);
   if (!write) {
     c->is_too_large = true;
     return;
   }
-  *write = (struct pto_cores_write){place->base + lo, place->base + hi, c->value_count, c->running};
-  memcpy(c->values + c->value_count, place->live + lo, hi - lo);
+  *write = (struct pto_cores_write){copy->base + lo, copy->base + hi, c->value_count, c->running};
+  memcpy(c->values + c->value_count, copy->live + lo, hi - lo);
   c->value_count += hi - lo;
 }
 
-static void find_writes(struct pto_observe_cores *c, const struct pto_cores_place *place) {
-  uint8_t *now = c->now + place->base;
-  if (memcmp(now, place->live, place->size_bytes) == 0) return;
-  for (uint64_t i = 0; i < place->size_bytes && !c->is_too_large; i++) {
+static void find_writes(struct pto_observe_cores *c, const struct pto_cores_copy *copy) {
+  uint8_t *now = c->now + copy->base;
+  if (memcmp(now, copy->live, copy->size_bytes) == 0) return;
+  for (uint64_t i = 0; i < copy->size_bytes && !c->is_too_large; i++) {
     const uint64_t lo = i;
-    while (i < place->size_bytes && now[i] != place->live[i] && !is_foreign(c, place, i)) i++;
-    if (i > lo) add_write(c, place, lo, i);
+    while (i < copy->size_bytes && now[i] != copy->live[i] && !pto_observe_is_of_others(class_at(c, copy, i))) i++;
+    if (i > lo) add_write(c, copy, lo, i);
   }
-  memcpy(now, place->live, place->size_bytes);
+  memcpy(now, copy->live, copy->size_bytes);
 }
 
 static void end_traced(struct pto_observe_cores *c) {
-  for (size_t i = 0; i < c->place_count && !c->is_too_large; i++) {
-    if (!c->places[i].live) continue;
-    find_writes(c, &c->places[i]);
-    c->compared_bytes += c->places[i].size_bytes;
+  for (size_t i = 0; i < c->copy_count && !c->is_too_large; i++) {
+    if (!c->copies[i].live) continue;
+    find_writes(c, &c->copies[i]);
+    c->compared_bytes += c->copies[i].size_bytes;
   }
   if (c->compared_bytes > MOST_COMPARED || c->order.count > MOST_RECORDS) c->is_too_large = true;
 }
@@ -165,8 +161,8 @@ static bool select_race(const struct pto_observe_cores *c, const struct pto_core
                         struct pto_observe_range *range, uint8_t **live) {
   *range = (struct pto_observe_range){pto_max_u64(race->lo, c->selected.lo), pto_min_u64(race->hi, c->selected.hi)};
   if (range->lo >= range->hi) return false;
-  const struct pto_cores_place *place = pto_cores_place_at(c, range->lo);
-  *live = place->live ? place->live + (range->lo - place->base) : NULL;
+  const struct pto_cores_copy *copy = pto_cores_copy_at(c, range->lo);
+  *live = copy->live ? copy->live + (range->lo - copy->base) : NULL;
   return *live != NULL;
 }
 
@@ -242,8 +238,8 @@ static void on_trial(struct pto_observe_cores *c, const struct pto_core_event *e
 
 static void on_trace(struct pto_observe_cores *c, const struct pto_core_event *event) {
   if (!c->has_begun) /* memory is what the run begins with */
-    for (size_t i = 0; i < c->place_count; i++)
-      memcpy(c->now + c->places[i].base, c->places[i].live, c->places[i].size_bytes);
+    for (size_t i = 0; i < c->copy_count; i++)
+      memcpy(c->now + c->copies[i].base, c->copies[i].live, c->copies[i].size_bytes);
   c->has_begun = true;
   if (c->running != PTO_CORE_NO_RECORD) end_traced(c);
   c->running = pto_core_order_add(&c->order, event);
@@ -252,7 +248,7 @@ static void on_trace(struct pto_observe_cores *c, const struct pto_core_event *e
   if (event->kind == PTO_CORE_SUSPENDED || event->kind == PTO_CORE_RETURNED) c->running = PTO_CORE_NO_RECORD;
 }
 
-static void told(void *context, const struct pto_core_event *event) {
+static void on_event(void *context, const struct pto_core_event *event) {
   struct pto_observe_cores *c = context;
   if (c->is_too_large) return;
   if (c->is_trial)
@@ -266,16 +262,16 @@ static void told(void *context, const struct pto_core_event *event) {
 static struct pto_observe_outcome run(struct pto_observe_cores *c) {
   c->running = PTO_CORE_NO_RECORD;
   for (size_t i = 0; i < c->member_count; i++) c->members[i].has_returned = false;
-  for (size_t i = c->page_places; i < c->place_count; i++) c->places[i].live = NULL;
+  for (size_t i = c->page_copies; i < c->copy_count; i++) c->copies[i].live = NULL;
   pto_observed_unit_schedule(c->o->port, &c->schedule);
   struct pto_observe_outcome outcome = pto_observe_run_again(c->o, PTO_OBSERVE_NEGATIVE, PTO_OBSERVE_NO_LOCAL);
   pto_observed_unit_schedule(c->o->port, NULL);
-  if (outcome.is_caught && c->o->memory->caught == SIGVTALRM) c->stuck_count++;
+  if (outcome.caught == SIGVTALRM) c->stuck_count++;
   return outcome;
 }
 
 static struct pto_observe_outcome trace(struct pto_observe_cores *c, bool is_reversed) {
-  find_places(c);
+  find_copies(c);
   pto_core_order_reset(&c->order, c->members, (uint32_t)c->member_count);
   for (size_t i = 0; i < c->member_count; i++) c->is_eager[c->members[i].core] = c->members[i].polls;
   c->schedule.is_reversed = is_reversed;
@@ -283,10 +279,10 @@ static struct pto_observe_outcome trace(struct pto_observe_cores *c, bool is_rev
   c->write_count = c->value_count = 0;
   c->compared_bytes = 0;
   const struct pto_observe_outcome outcome = run(c);
-  if (outcome.is_caught && c->o->memory->caught == SIGVTALRM && c->running != PTO_CORE_NO_RECORD && !c->is_too_large)
+  if (outcome.caught == SIGVTALRM && c->running != PTO_CORE_NO_RECORD && !c->is_too_large)
     c->spinning = c->order.records[c->running].core;
-  for (size_t i = 0; i < c->page_places && !c->is_too_large; i++)
-    memcpy(c->end + c->places[i].base, c->places[i].live, c->places[i].size_bytes);
+  for (size_t i = 0; i < c->page_copies && !c->is_too_large; i++)
+    memcpy(c->end + c->copies[i].base, c->copies[i].live, c->copies[i].size_bytes);
   return outcome;
 }
 
@@ -303,12 +299,12 @@ static bool matters(struct pto_observe_cores *c, uint32_t first, uint32_t end, s
   c->selected = bytes;
   c->overwritten = (struct pto_observe_range){0, 0};
   const struct pto_observe_outcome outcome = run(c);
-  bool differs = outcome.is_caught || outcome.status != status;
-  for (size_t i = 0; i < c->page_places && !differs; i++) {
-    const struct pto_cores_place *place = &c->places[i];
-    if (memcmp(c->end + place->base, place->live, place->size_bytes) == 0) continue;
-    for (uint64_t k = 0; k < place->size_bytes; k++)
-      differs |= c->end[place->base + k] != place->live[k] && !is_foreign(c, place, k);
+  bool differs = outcome.caught || outcome.status != status;
+  for (size_t i = 0; i < c->page_copies && !differs; i++) {
+    const struct pto_cores_copy *copy = &c->copies[i];
+    if (memcmp(c->end + copy->base, copy->live, copy->size_bytes) == 0) continue;
+    for (uint64_t k = 0; k < copy->size_bytes; k++)
+      differs |= c->end[copy->base + k] != copy->live[k] && !pto_observe_is_of_others(class_at(c, copy, k));
   }
   return differs;
 }
@@ -316,16 +312,16 @@ static bool matters(struct pto_observe_cores *c, uint32_t first, uint32_t end, s
 /* ---- races ---- */
 
 static uint32_t param_at(const struct pto_observe_cores *c, uint64_t at) {
-  const struct pto_cores_place *place;
-  const uint64_t addr = pto_cores_address(c, at, &place);
+  const struct pto_cores_copy *copy;
+  const uint64_t addr = pto_cores_address(c, at, &copy);
   const struct pto_observe_param *param =
-      place->slot == PTO_OBSERVE_NO_SLOT ? NULL : pto_observe_nearest(c->o, addr, addr + 1);
+      copy->slot == PTO_OBSERVE_NO_SLOT ? NULL : pto_observe_nearest(c->o, addr, addr + 1);
   return param ? param->index : UINT32_MAX;
 }
 
-static bool was_told(const struct pto_observe_cores *c, uint32_t a, uint32_t b, uint64_t at) {
-  for (uint32_t i = 0; i < c->told_count; i++) {
-    const struct pto_cores_told *one = &c->told[i];
+static bool was_reported(const struct pto_observe_cores *c, uint32_t a, uint32_t b, uint64_t at) {
+  for (uint32_t i = 0; i < c->reported_count; i++) {
+    const struct pto_cores_reported *one = &c->reported[i];
     const bool is_pair = (one->cores[0] == a && one->cores[1] == b) || (one->cores[0] == b && one->cores[1] == a);
     if (is_pair && one->param == param_at(c, at)) return true;
   }
@@ -368,11 +364,11 @@ static void classify(const struct pto_observe_cores *c, uint8_t *kinds) {
 static bool races_with(const struct pto_observe_cores *c, const struct pto_cores_write *write, uint32_t of,
                        uint8_t kind) {
   const uint32_t a = c->order.records[write->record].core, b = c->order.records[of].core;
-  if ((kind & IS_EARLY) && is_sum(c, write->lo)) return !was_told(c, b, b, write->lo);
+  if ((kind & IS_EARLY) && is_sum(c, write->lo)) return !was_reported(c, b, b, write->lo);
   if (a == b || pto_core_order_is_before(&c->order, write->record, of) ||
       pto_core_order_is_before(&c->order, of, write->record))
     return false;
-  return c->told_count == 0 || !was_told(c, a, b, write->lo);
+  return c->reported_count == 0 || !was_reported(c, a, b, write->lo);
 }
 
 /* Fills the races of all stretches; false where there are none, or too many. */
@@ -440,8 +436,8 @@ static uint32_t find_writer(const struct pto_observe_cores *c, uint32_t of, stru
   for (size_t r = c->first_race[of]; r < c->first_race[of + 1]; r++) {
     const struct pto_cores_race *race = &c->races[r];
     if (bytes->lo < race->lo || bytes->lo >= race->hi) continue;
-    const struct pto_cores_place *place = pto_cores_place_at(c, bytes->lo);
-    bytes->hi = pto_min_u64(bytes->hi, place->base + place->size_bytes);
+    const struct pto_cores_copy *copy = pto_cores_copy_at(c, bytes->lo);
+    bytes->hi = pto_min_u64(bytes->hi, copy->base + copy->size_bytes);
     return race->by;
   }
   return of;
@@ -451,7 +447,7 @@ static void tell(struct pto_observe_cores *c, struct pto_cores_finding finding) 
   const uint32_t a = c->order.records[finding.writer].core, b = c->order.records[finding.other].core;
   finding.is_turn = a == b;
   pto_cores_report(c, &finding);
-  c->told[c->told_count++] = (struct pto_cores_told){{a, b}, param_at(c, finding.bytes.lo)};
+  c->reported[c->reported_count++] = (struct pto_cores_reported){{a, b}, param_at(c, finding.bytes.lo)};
 }
 
 /* A stretch that writes a sum before its turn. */
@@ -462,7 +458,7 @@ static bool tell_early_write(struct pto_observe_cores *c) {
   for (size_t w = 0; kinds && w < c->write_count && !any; w++) {
     const struct pto_cores_write *write = &c->writes[w];
     const uint32_t core = c->order.records[write->record].core;
-    if (!(kinds[write->record] & IS_EARLY) || !is_sum(c, write->lo) || was_told(c, core, core, write->lo)) continue;
+    if (!(kinds[write->record] & IS_EARLY) || !is_sum(c, write->lo) || was_reported(c, core, core, write->lo)) continue;
     tell(c, (struct pto_cores_finding){write->record, write->record, {write->lo, write->hi}, .is_turn = true});
     any = true;
   }
@@ -531,21 +527,21 @@ static bool list_members(struct pto_observe_cores *c) {
 static struct pto_observe_outcome judge(struct pto_observe_cores *c, bool is_reversed) {
   const struct pto_observe_outcome outcome = trace(c, is_reversed);
   c->pattern = is_reversed ? PTO_OBSERVE_NEGATIVE : PTO_OBSERVE_POSITIVE;
-  if (outcome.is_caught || c->is_too_large) return outcome;
+  if (outcome.caught || c->is_too_large) return outcome;
   if (!pto_core_order_solve(&c->order)) c->is_too_large = true;
-  while (!c->is_too_large && c->told_count < PTO_CORES_MOST_TOLD && find_one(c, outcome.status)) {
+  while (!c->is_too_large && c->reported_count < PTO_CORES_MOST_REPORTED && find_one(c, outcome.status)) {
   }
   return outcome;
 }
 
-static void untold(void *context, const struct pto_core_event *event) {
+static void ignore_event(void *context, const struct pto_core_event *event) {
   (void)context;
   (void)event;
 }
 
 /* Orders that are neither of the two, where these have shown nothing. */
 static void judge_random_orders(struct pto_observe_cores *c) {
-  c->schedule.watch = (struct pto_core_watch){untold, NULL};
+  c->schedule.watch = (struct pto_core_watch){ignore_event, NULL};
   for (uint64_t i = 1; i <= RANDOM_ORDERS && c->member_count > 1; i++) {
     c->schedule.random = i;
     const struct pto_observe_outcome outcome = run(c);
@@ -560,15 +556,15 @@ static struct pto_observe_cores *cores_of(struct pto_observation *o) {
   return o->cores;
 }
 
-void pto_observe_judge_cores(struct pto_observation *o, bool is_whole) {
+void pto_observe_judge_cores(struct pto_observation *o, bool runs_were_alike) {
   struct pto_observe_cores *c = cores_of(o);
   if (!c) return;
   c->o = o;
-  c->told_count = c->stuck_count = 0;
+  c->reported_count = c->stuck_count = 0;
   c->spinning = PTO_CORE_NO_RECORD;
   c->is_too_large = !list_members(c);
-  c->schedule = (struct pto_observe_schedule){.steps = true, .watch = {told, c}};
-  pto_observe_select(o, is_whole ? pto_observe_must_not_matter : NULL);
+  c->schedule = (struct pto_observe_schedule){.steps = true, .watch = {on_event, c}};
+  pto_observe_select(o, runs_were_alike ? pto_observe_must_not_matter : NULL);
   if (!c->is_too_large) trace(c, false); /* who polls, while none goes first for that */
   struct pto_observe_outcome outcomes[2] = {{.differs = false}, {.differs = false}};
   if (!c->is_too_large) trace(c, true);
@@ -578,10 +574,10 @@ void pto_observe_judge_cores(struct pto_observation *o, bool is_whole) {
   o->summary.units_judged += !c->is_too_large;
   if (c->is_too_large) return;
   struct pto_core_left left;
-  for (uint32_t at = 0; o->call.status == 0 && outcomes[0].status == 0 && !outcomes[0].is_caught &&
+  for (uint32_t at = 0; o->call.status == 0 && outcomes[0].status == 0 && !outcomes[0].caught &&
                         pto_core_order_next_left(&c->order, &at, &left);)
     pto_cores_report_left(c, &left);
-  if (c->told_count > 0 || o->call.is_unstable) return;
+  if (c->reported_count > 0 || o->call.is_unstable) return;
   for (int i = 0; i < 2; i++)
     if (outcomes[i].differs) {
       pto_cores_report_order(c, &outcomes[i]);
@@ -593,7 +589,7 @@ void pto_observe_judge_cores(struct pto_observation *o, bool is_whole) {
 void pto_observe_cores_destroy(struct pto_observe_cores *c) {
   if (!c) return;
   pto_core_order_fini(&c->order);
-  void *all[] = {c->members, c->is_eager, c->places, c->now,   c->end,
+  void *all[] = {c->members, c->is_eager, c->copies, c->now,   c->end,
                  c->applied, c->values,   c->writes, c->races, c->first_race};
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(all); i++) free(all[i]);
   free(c);

@@ -27,11 +27,11 @@
 #include <check/observe/state.h>
 #include <pto/core.h>
 
-/* Races that are told of one unit; more of it would say the same. */
-#define PTO_CORES_MOST_TOLD 4u
+/* Races that are reported of one unit; more of it would say the same. */
+#define PTO_CORES_MOST_REPORTED 4u
 
 /* Memory that is copied: a page of the unit, or memory that the kernels of a block share. */
-struct pto_cores_place {
+struct pto_cores_copy {
   uint8_t *live; /* NULL: the block is over, or has not asked for it */
   uint64_t base; /* where its bytes are in the copies */
   uint64_t size_bytes;
@@ -53,7 +53,7 @@ struct pto_cores_race {
   uint32_t by;
 };
 
-struct pto_cores_told {
+struct pto_cores_reported {
   uint32_t cores[2], param; /* UINT32_MAX: shared memory */
 };
 
@@ -68,8 +68,8 @@ struct pto_observe_cores {
   size_t member_count, member_capacity;
   bool *is_eager; /* by core */
   struct pto_observe_schedule schedule;
-  struct pto_cores_place *places;
-  size_t place_count, place_capacity, page_places;
+  struct pto_cores_copy *copies;
+  size_t copy_count, copy_capacity, page_copies;
   uint64_t total_bytes, copy_bytes, compared_bytes;
   uint8_t *now, *end, *applied; /* copies: as it was last seen; as the traced run left it; what was put there */
   uint8_t *values;
@@ -79,8 +79,8 @@ struct pto_observe_cores {
   struct pto_cores_race *races;
   size_t race_count, race_capacity;
   size_t *first_race; /* by record, and one more */
-  struct pto_cores_told told[PTO_CORES_MOST_TOLD];
-  uint32_t told_count, stuck_count;
+  struct pto_cores_reported reported[PTO_CORES_MOST_REPORTED];
+  uint32_t reported_count, stuck_count;
   uint32_t spinning; /* the member that ran when a traced run took too long; PTO_CORE_NO_RECORD: none did */
   bool is_too_large, has_begun;
   uint32_t running; /* the stretch; PTO_CORE_NO_RECORD: none */
@@ -110,22 +110,22 @@ void pto_cores_report_left(struct pto_observe_cores *cores, const struct pto_cor
 void pto_cores_report_order(struct pto_observe_cores *cores, const struct pto_observe_outcome *outcome);
 
 /* Where a byte of the copies lies. */
-static inline const struct pto_cores_place *pto_cores_place_at(const struct pto_observe_cores *cores, uint64_t at) {
-  size_t lo = 0, hi = cores->place_count;
+static inline const struct pto_cores_copy *pto_cores_copy_at(const struct pto_observe_cores *cores, uint64_t at) {
+  size_t lo = 0, hi = cores->copy_count;
   while (hi - lo > 1) {
     const size_t mid = (lo + hi) / 2;
-    if (cores->places[mid].base <= at)
+    if (cores->copies[mid].base <= at)
       lo = mid;
     else
       hi = mid;
   }
-  return &cores->places[lo];
+  return &cores->copies[lo];
 }
-/* Its address; its place through *place. */
+/* Its address; its copy through *copy. */
 static inline uint64_t pto_cores_address(const struct pto_observe_cores *cores, uint64_t at,
-                                         const struct pto_cores_place **place) {
-  *place = pto_cores_place_at(cores, at);
-  return (uint64_t)(uintptr_t)(*place)->live + (at - (*place)->base);
+                                         const struct pto_cores_copy **copy) {
+  *copy = pto_cores_copy_at(cores, at);
+  return (uint64_t)(uintptr_t)(*copy)->live + (at - (*copy)->base);
 }
 
 #endif

@@ -15,24 +15,27 @@
 
 #define SAY PTO_OBSERVE_SAY
 
-/* "param 1 z (OUTPUT)", where a difference was seen. */
+/* "byte 4 of array z comes out different": what a run over other bytes, or at another time, came to. */
+static void say_difference(struct pto_observe_text *text, const struct pto_observation *o,
+                           const struct pto_observe_outcome *outcome) {
+  struct pto_observe_object object;
+  if (outcome->caught) {
+    SAY(text, outcome->caught == SIGVTALRM ? "it does not come back" : "it ends in a signal");
+  } else if (!outcome->first_difference) {
+    SAY(text, "it returns %d instead of %d", outcome->status, o->call.status);
+  } else {
+    pto_observe_object_at(o, outcome->first_difference, &object);
+    SAY(text, "byte %" PRId64 " of %s comes out different", (int64_t)(outcome->first_difference - object.lo),
+        object.name);
+  }
+}
+
+/* "with other values there, byte 4 of array z comes out different"; nothing where effect is NULL. */
 static void say_effect(struct pto_observe_text *text, const struct pto_observation *o,
                        const struct pto_observe_outcome *effect) {
   if (!effect) return;
-  if (effect->is_caught) {
-    const int caught = o->memory->caught;
-    SAY(text, caught == SIGVTALRM ? "with other values there it does not come back"
-                                  : "with other values there it ends in a signal");
-    return;
-  }
-  if (!effect->first_difference) {
-    SAY(text, "with other values there it returns %d instead of %d", effect->status, o->call.status);
-    return;
-  }
-  struct pto_observe_object object;
-  pto_observe_object_at(o, effect->first_difference, &object);
-  SAY(text, "with other values there, byte %" PRId64 " of %s comes out different",
-      (int64_t)(effect->first_difference - object.lo), object.name);
+  SAY(text, "with other values there, ");
+  say_difference(text, o, effect);
 }
 
 /* ---- findings ---- */
@@ -46,11 +49,11 @@ static void find_place(struct pto_observation *o, uint64_t task, struct pto_sour
   pto_source_lines_find(o->lines, record->call, record->outer_call, found);
 }
 
-static void name_kernels(const struct pto_payload *payload, char *text, size_t size) {
+static void name_kernels(const struct pto_observe_told_task *task, char *text, size_t size) {
   const char *separator = "";
   for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++) {
-    if (!payload->kernels[k]) continue;
-    pto_text_append(text, size, "%s%s", separator, payload->kernels[k]->name ? payload->kernels[k]->name : "?");
+    if (!task->kernels[k]) continue;
+    pto_text_append(text, size, "%s%s", separator, task->kernels[k]->name ? task->kernels[k]->name : "?");
     separator = ", ";
   }
 }
@@ -72,28 +75,28 @@ static void put_skipped(struct pto_observation *o, const struct pto_observe_skip
   finding->places[1] = finding->places[0];
   memcpy(finding->kernels[1], finding->kernels[0], sizeof finding->kernels[1]);
   memcpy(finding->arrays[1], finding->arrays[0], sizeof finding->arrays[1]);
-  finding->tasks[0] = skipped->task.task_number;
+  finding->tasks[0] = skipped->task.number;
   finding->params[0] = skipped->param.index;
   finding->places[0] = (struct pto_source_call){0};
-  find_place(o, skipped->task.task_number, &finding->places[0]);
+  find_place(o, skipped->task.number, &finding->places[0]);
   finding->kernels[0][0] = '\0';
   name_kernels(&skipped->task, finding->kernels[0], sizeof finding->kernels[0]);
 }
 
 static struct pto_finding begin_finding(struct pto_observation *o, uint32_t kind, const struct pto_observe_param *param,
-                                        const char *array, const struct pto_payload *payload) {
+                                        const char *array, const struct pto_observe_told_task *task) {
   uint64_t group = pto_mix64(kind + 1);
-  for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++) group = pto_mix64(group ^ key_of(o, payload->kernels[k]));
+  for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++) group = pto_mix64(group ^ key_of(o, task->kernels[k]));
   group = pto_mix64(group ^ (param ? param->index : PTO_MAX_PARAMS));
   struct pto_finding finding = {.kind = kind,
-                                .tasks = {payload->task_number, PTO_FINDING_NONE},
+                                .tasks = {task->number, PTO_FINDING_NONE},
                                 .params = {param ? param->index : PTO_FINDING_NONE, PTO_FINDING_NONE},
                                 .group = group,
                                 .has_ranks = o->rank != NULL,
                                 .ranks = {pto_observe_owner(o), PTO_FINDING_NONE}};
   if (o->call.form_entry) o->call.form_entry->params[kind] = (uint16_t)(param ? param->index + 1 : 0);
-  find_place(o, payload->task_number, &finding.places[0]);
-  name_kernels(payload, finding.kernels[0], sizeof finding.kernels[0]);
+  find_place(o, task->number, &finding.places[0]);
+  name_kernels(task, finding.kernels[0], sizeof finding.kernels[0]);
   if (array) snprintf(finding.arrays[0], sizeof finding.arrays[0], "%s", array);
   return finding;
 }
@@ -106,8 +109,9 @@ static void add_finding(const struct pto_observation *o, const struct pto_findin
 }
 
 void pto_observe_add(struct pto_observation *o, uint32_t kind, const struct pto_observe_param *param, const char *array,
-                     const char *remedy, const struct pto_payload *payload, const struct pto_observe_text *text) {
-  struct pto_finding finding = begin_finding(o, kind, param, array, payload);
+                     const char *remedy, const struct pto_observe_told_task *task,
+                     const struct pto_observe_text *text) {
+  struct pto_finding finding = begin_finding(o, kind, param, array, task);
   if (text->skipped) put_skipped(o, text->skipped, &finding);
   add_finding(o, &finding, remedy, text);
 }
@@ -126,7 +130,7 @@ static void say_skipped(struct pto_observe_text *text, const struct pto_observat
                                       [PTO_IF_LE] = "<=", [PTO_IF_GT] = ">",  [PTO_IF_GE] = ">="};
   const uint64_t addr = skipped->predicate_addr;
   char name[160];
-  pto_observe_say_task(text, o, skipped->task.task_number);
+  pto_observe_say_task(text, o, skipped->task.number);
   SAY(text, " (");
   name_kernels(&skipped->task, text->bytes, sizeof text->bytes);
   SAY(text, "), which declares to write them, was skipped: its predicate, ");
@@ -141,7 +145,7 @@ static void say_unwritten(struct pto_observe_text *text, struct pto_observation 
                           const struct pto_observe_param *param) {
   const struct pto_observe_left *left = pto_observe_left_find(o, lo, hi);
   if (left)
-    SAY(text, "which task %" PRIu64 " declares to write and leaves as they were", left->task.task_number);
+    SAY(text, "which task %" PRIu64 " declares to write and leaves as they were", left->task.number);
   else
     SAY(text, "which nobody has written");
   SAY(text, ", through ");
@@ -196,7 +200,7 @@ static void report_unsearched(struct pto_observation *o, uint32_t kind, const st
   pto_observe_say_unit(&text, o, o->call.label);
   SAY(&text, " reads %s, as it was searched for in an earlier call; ", what[kind]);
   say_effect(&text, o, effect);
-  pto_observe_add(o, kind, param, NULL, NULL, o->call.payload, &text);
+  pto_observe_add(o, kind, param, NULL, NULL, &o->call.task, &text);
 }
 
 void pto_observe_report_to(struct pto_observation *o, uint32_t kind, const struct pto_observe_bytes *bytes,
@@ -222,7 +226,7 @@ void pto_observe_report_to(struct pto_observation *o, uint32_t kind, const struc
     if (take)
       take(o, param, object.name, &text, first, (uint32_t)(&bytes->ranges[i] - first));
     else
-      pto_observe_add(o, kind, param, object.name, fix, o->call.payload, &text);
+      pto_observe_add(o, kind, param, object.name, fix, &o->call.task, &text);
   }
 }
 
@@ -242,14 +246,14 @@ void pto_observe_report_store(struct pto_observation *o, uint32_t kind, uint64_t
   pto_observe_say_bytes(&text, o, range.lo, range.hi, name, sizeof name);
   const char *fix = say_why(&text, o, kind, param, range, remedy, sizeof remedy);
   SAY(&text, "; it leaves there what was there, but others may read or write it meanwhile");
-  pto_observe_add(o, kind, param, name, fix, o->call.payload, &text);
+  pto_observe_add(o, kind, param, name, fix, &o->call.task, &text);
 }
 
 void pto_observe_report_left(struct pto_observation *o, const struct pto_observe_left *left,
                              const struct pto_observe_bytes *bytes) {
   struct pto_observe_text text = {.bytes = ""};
   struct pto_observe_object object;
-  pto_observe_say_task(&text, o, left->task.task_number);
+  pto_observe_say_task(&text, o, left->task.number);
   SAY(&text, " (");
   name_kernels(&left->task, text.bytes, sizeof text.bytes);
   SAY(&text, ") does not write ");
@@ -265,7 +269,7 @@ void pto_observe_report_local(struct pto_observation *o, struct pto_observe_rang
                               const struct pto_observe_outcome *effect) {
   static const char *const names[PTO_OBSERVED_LOCALS] = {"L1", "L0A", "L0B", "L0C"};
   const bool has_role = o->call.local_roles != 0;
-  uint32_t role = o->call.label % 4;
+  uint32_t role = pto_observe_label_role(o->call.label);
   bool is_mixed = false; /* it is not known of which kind of core */
   for (uint32_t i = 0; i < o->call.unit->count && !has_role; i++)
     is_mixed |= (o->call.unit->messages[i].role == PTO_ROLE_AIC) != (role == PTO_ROLE_AIC);
@@ -274,7 +278,7 @@ void pto_observe_report_local(struct pto_observation *o, struct pto_observe_rang
   const bool is_word = local.hi - local.lo <= PTO_OBSERVE_LOCAL_WORD;
   const char *separator = is_word ? "" : "some of ";
   struct pto_observe_text text = {.bytes = ""};
-  pto_observe_say_unit(&text, o, o->call.label / 4 * 4 + role);
+  pto_observe_say_unit(&text, o, pto_observe_label(pto_observe_label_block(o->call.label), role));
   SAY(&text, " reads local memory that it has not written itself: ");
   for (uint32_t i = 0; i < PTO_OBSERVED_LOCALS && local.hi > 0; i++) {
     const uint64_t bytes = o->call.local.bytes[i];
@@ -291,11 +295,11 @@ void pto_observe_report_local(struct pto_observation *o, struct pto_observe_rang
   }
   SAY(&text, "; ");
   say_effect(&text, o, effect);
-  pto_observe_add(o, PTO_FINDING_READ_UNWRITTEN, NULL, "local memory", NULL, o->call.payload, &text);
+  pto_observe_add(o, PTO_FINDING_READ_UNWRITTEN, NULL, "local memory", NULL, &o->call.task, &text);
 }
 
 void pto_observe_report_over(struct pto_observation *o) {
-  const uint32_t role = o->call.local.over.role, label = o->call.local.over.block_index * 4 + role;
+  const uint32_t role = o->call.local.over.role, label = pto_observe_label(o->call.local.over.block_index, role);
   const uint64_t end = o->call.local.over.end;
   struct pto_observe_text text = {.bytes = ""}, remedy = {.bytes = ""};
   pto_observe_say_unit(&text, o, label);
@@ -305,7 +309,7 @@ void pto_observe_report_over(struct pto_observation *o) {
       o->call.local.over.begin, end, o->call.unit->count > 1 ? pto_role_name(role) : "the core",
       role == PTO_ROLE_AIC ? "L1" : "UB", o->call.local.over.stated_bytes);
   SAY(&remedy, "let its cost state `.local_bytes = %" PRIu64 "` for these shapes", end);
-  pto_observe_add(o, PTO_FINDING_LOCAL, NULL, "local memory", remedy.bytes, o->call.payload, &text);
+  pto_observe_add(o, PTO_FINDING_LOCAL, NULL, "local memory", remedy.bytes, &o->call.task, &text);
 }
 
 void pto_observe_report_state(struct pto_observation *o, const char *data, uint64_t size_bytes) {
@@ -317,7 +321,7 @@ void pto_observe_report_state(struct pto_observation *o, const char *data, uint6
   pto_observe_say_unit(&text, o, o->call.label);
   SAY(&text, " changes %" PRIu64 " byte%s of the static variable %s: it outlives the call, and other cores share it",
       size_bytes, size_bytes == 1 ? "" : "s", name);
-  pto_observe_add(o, PTO_FINDING_STATE, NULL, "static memory", NULL, o->call.payload, &text);
+  pto_observe_add(o, PTO_FINDING_STATE, NULL, "static memory", NULL, &o->call.task, &text);
 }
 
 void pto_observe_report_thread(struct pto_observation *o, const struct pto_observe_outcome *effect) {
@@ -326,7 +330,7 @@ void pto_observe_report_thread(struct pto_observation *o, const struct pto_obser
   SAY(&text, " depends on thread-local variables of its file, which the calls before it on the thread have left; ");
   say_effect(&text, o, effect);
   o->call.is_unstable = true;
-  pto_observe_add(o, PTO_FINDING_STATE, NULL, "thread-local memory", NULL, o->call.payload, &text);
+  pto_observe_add(o, PTO_FINDING_STATE, NULL, "thread-local memory", NULL, &o->call.task, &text);
 }
 
 void pto_observe_report_promise(struct pto_observation *o, uint32_t kind, const struct pto_observe_param *param,
@@ -341,7 +345,7 @@ void pto_observe_report_promise(struct pto_observation *o, uint32_t kind, const 
   SAY(&text, ", which ");
   pto_observe_say_param(&text, param);
   SAY(&text, " has, %s", words);
-  pto_observe_add(o, kind, param, object.name, remedy, o->call.payload, &text);
+  pto_observe_add(o, kind, param, object.name, remedy, &o->call.task, &text);
 }
 
 /* The kernel's parameter that is its scalar number `index`. */
@@ -373,27 +377,26 @@ void pto_observe_report_addresses(struct pto_observation *o) {
     if (!is_in_memory) {
       SAY(&text, " gets the address of a local variable of the orchestration as a scalar, param %u", param.index);
       SAY(&text, ": a device does not reach the host's stack");
-      pto_observe_add(o, PTO_FINDING_ADDRESS, &param, "the stack", "pass its value, or a tensor", o->call.payload,
-                      &text);
+      pto_observe_add(o, PTO_FINDING_ADDRESS, &param, "the stack", "pass its value, or a tensor", &o->call.task, &text);
       continue;
     }
     pto_observe_object_at(o, addr, &object);
     SAY(&text, " gets the address of byte %" PRId64 " of %s as a scalar, param %u", (int64_t)(addr - object.lo),
         object.name, param.index);
     SAY(&text, ": what it touches there it does not declare, and nothing orders it");
-    pto_observe_add(o, PTO_FINDING_ADDRESS, &param, object.name, "pass a tensor", o->call.payload, &text);
+    pto_observe_add(o, PTO_FINDING_ADDRESS, &param, object.name, "pass a tensor", &o->call.task, &text);
   }
 }
 
 /* "block 3", "block 3 AIV1" where a block has several units, "core AIV1" of the same block. */
 static void say_other(struct pto_observe_text *text, const struct pto_observation *o, uint32_t label, uint32_t other) {
-  uint32_t kernels = 0;
-  for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++) kernels += o->call.payload->kernels[k] != NULL;
-  if (label / 4 == other / 4)
-    SAY(text, "core %s", pto_role_name(other % 4));
+  if (pto_observe_label_block(label) == pto_observe_label_block(other))
+    SAY(text, "core %s", pto_role_name(pto_observe_label_role(other)));
   else
-    SAY(text, "block %" PRIu32, other / 4);
-  if (label / 4 != other / 4 && kernels > 1 && !o->call.unit->waits) SAY(text, " %s", pto_role_name(other % 4));
+    SAY(text, "block %" PRIu32, pto_observe_label_block(other));
+  if (pto_observe_label_block(label) != pto_observe_label_block(other) &&
+      pto_observe_kernel_count(o->call.payload) > 1 && !o->call.unit->waits)
+    SAY(text, " %s", pto_role_name(pto_observe_label_role(other)));
 }
 
 void pto_observe_report_near(struct pto_observation *o, const struct pto_observe_access *a,
@@ -407,53 +410,36 @@ void pto_observe_report_near(struct pto_observation *o, const struct pto_observe
   say_other(&text, o, a->label, b->label);
   SAY(&text, " from byte %" PRId64 " on: both in one unit of %u bytes, which a copy by blocks stores as a whole",
       (int64_t)(b->lo - object.lo), PTO_OBSERVE_STORE_BYTES);
-  pto_observe_add(o, PTO_FINDING_NEAR, pto_observe_nearest(o, b->lo, b->hi), object.name, NULL, o->call.payload, &text);
+  pto_observe_add(o, PTO_FINDING_NEAR, pto_observe_nearest(o, b->lo, b->hi), object.name, NULL, &o->call.task, &text);
 }
 
 void pto_observe_report_unstable(struct pto_observation *o, const struct pto_observe_outcome *effect) {
   struct pto_observe_text text = {.bytes = ""};
   pto_observe_say_unit(&text, o, o->call.label);
-  if (effect->is_caught)
-    SAY(&text, " ends in a signal when it is run again over the same bytes");
-  else if (!effect->first_difference)
-    SAY(&text, " returns %d, and %d when it is run again over the same bytes", o->call.status, effect->status);
-  else {
-    struct pto_observe_object object;
-    pto_observe_object_at(o, effect->first_difference, &object);
-    SAY(&text, " is run twice over the same bytes, and byte %" PRId64 " of %s comes out different",
-        (int64_t)(effect->first_difference - object.lo), object.name);
-  }
+  SAY(&text, " is run twice over the same bytes, and the second time ");
+  say_difference(&text, o, effect);
   SAY(&text,
       ": it keeps something of its own between calls (on the heap, in a library, in memory of pto_core_private), or "
       "reads what is no memory of the task; its other reads cannot be told");
   o->call.is_unstable = true;
-  pto_observe_add(o, PTO_FINDING_UNSTABLE, NULL, NULL, NULL, o->call.payload, &text);
+  pto_observe_add(o, PTO_FINDING_UNSTABLE, NULL, NULL, NULL, &o->call.task, &text);
 }
 
 void pto_observe_report_time(struct pto_observation *o, const struct pto_observe_outcome *effect) {
   struct pto_observe_text text = {.bytes = ""};
-  struct pto_observe_object object;
   pto_observe_say_unit(&text, o, o->call.label);
   SAY(&text, " depends on the time (pto_core_now): at another time, ");
-  if (effect->is_caught) {
-    SAY(&text, "it ends in a signal, or not at all");
-  } else if (!effect->first_difference) {
-    SAY(&text, "it returns %d instead of %d", effect->status, o->call.status);
-  } else {
-    pto_observe_object_at(o, effect->first_difference, &object);
-    SAY(&text, "byte %" PRId64 " of %s comes out different", (int64_t)(effect->first_difference - object.lo),
-        object.name);
-  }
+  say_difference(&text, o, effect);
   o->call.is_unstable = true;
   pto_observe_add(o, PTO_FINDING_UNSTABLE, NULL, NULL, "pass what is to vary as a scalar, or in a tensor",
-                  o->call.payload, &text);
+                  &o->call.task, &text);
 }
 
 /* ---- blocks of one task ---- */
 
 /* The kernel of a unit of the task, of one that does not wait. */
 static const struct pto_kernel *kernel_of(const struct pto_observation *o, uint32_t label) {
-  return o->call.payload->kernels[label % 4];
+  return o->call.payload->kernels[pto_observe_label_role(label)];
 }
 
 /* A parameter as the unit that touched it declares it. */
@@ -493,8 +479,9 @@ struct together {
 /* A line, or why there is none: blocks of one task have no order. */
 static void say_blocks_remedy(struct pto_observe_text *remedy, const struct together *both) {
   const struct pto_observe_access *writer = both->units[0], *other = both->units[1];
-  const char *roles[] = {pto_role_name(writer->label % 4), pto_role_name(other->label % 4)};
-  const bool is_one_block = writer->label / 4 == other->label / 4;
+  const char *roles[] = {pto_role_name(pto_observe_label_role(writer->label)),
+                         pto_role_name(pto_observe_label_role(other->label))};
+  const bool is_one_block = pto_observe_label_block(writer->label) == pto_observe_label_block(other->label);
   const uint32_t modes = both->has_params ? both->params[0].mode & both->params[1].mode : 0;
   if (both->has_params && both->params[0].is_packed && both->bytes.hi - both->bytes.lo == 1)
     SAY(remedy, "begin each part at an even element, as with `part = (count + 2 * parts - 1) / (2 * parts) * 2`: two "
@@ -542,7 +529,7 @@ void pto_observe_report_blocks(struct pto_observation *o, const struct pto_obser
   SAY(&text, ": nothing orders the two");
   say_blocks_remedy(&remedy, &both);
   struct pto_finding finding =
-      begin_finding(o, PTO_FINDING_BLOCKS, both.has_params ? &params[0] : NULL, object.name, o->call.payload);
+      begin_finding(o, PTO_FINDING_BLOCKS, both.has_params ? &params[0] : NULL, object.name, &o->call.task);
   finding.tasks[1] = finding.tasks[0];
   finding.places[1] = finding.places[0];
   finding.ranks[1] = finding.ranks[0];

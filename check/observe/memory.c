@@ -32,6 +32,7 @@
 
 /* Handlers have no argument of ours; one observes in a process.  Where ranks have a thread each, one of them goes on at
  * a time. */
+static pthread_mutex_t guard_lock = PTHREAD_MUTEX_INITIALIZER; /* of guard.memory, where two begin at once */
 static struct {
   struct pto_observe_memory *memory;
   pthread_t threads[PTO_MAX_RANKS]; /* that begin runs: control threads */
@@ -53,6 +54,15 @@ static bool list_init(struct pto_observe_list *list, uint32_t capacity, size_t i
   ((list)->count < (list)->capacity ? (((type *)(list)->memory.addr)[(list)->count++] = (type)__VA_ARGS__, true)       \
                                     : false)
 #define LIST_AT(list, type, i) (&((type *)(list)->memory.addr)[i])
+
+/* The range that holds the address; NULL: none does. */
+static const struct pto_observe_range *range_of(const struct pto_observe_list *ranges, uint64_t addr) {
+  for (uint32_t i = 0; i < ranges->count; i++) {
+    const struct pto_observe_range *range = LIST_AT(ranges, struct pto_observe_range, i);
+    if (addr >= range->lo && addr < range->hi) return range;
+  }
+  return NULL;
+}
 
 /* ---- areas ---- */
 
@@ -101,16 +111,26 @@ static void area_insert(struct pto_observe_memory *m, struct pto_observe_area ar
   }
 }
 
-static void protect(uint64_t lo, uint64_t hi, int protection) {
-  if (lo < hi) (void)mprotect((void *)(uintptr_t)lo, hi - lo, protection);
+/* False where the system has no room for one more mapping, which is what a page by itself is (vm.max_map_count). */
+static bool protect(uint64_t lo, uint64_t hi, int protection) {
+  return lo >= hi || mprotect((void *)(uintptr_t)lo, hi - lo, protection) == 0;
+}
+static bool open_range(uint64_t lo, uint64_t hi) { return protect(lo, hi, PROT_READ | PROT_WRITE); }
+
+/* Each becomes one mapping.  A second time, where the first has only made room for that. */
+static bool protect_areas(const struct pto_observe_memory *m, int protection) {
+  bool is_ok = false;
+  for (int round = 0; round < 2 && !is_ok; round++) {
+    is_ok = true;
+    for (uint32_t i = 0; i < m->areas.count; i++) {
+      const struct pto_observe_area *area = LIST_AT(&m->areas, struct pto_observe_area, i);
+      is_ok &= protect(area->lo, area->hi, protection);
+    }
+  }
+  return is_ok;
 }
 
-static void protect_areas(const struct pto_observe_memory *m, int protection) {
-  for (uint32_t i = 0; i < m->areas.count; i++) {
-    const struct pto_observe_area *area = LIST_AT(&m->areas, struct pto_observe_area, i);
-    protect(area->lo, area->hi, protection);
-  }
-}
+static void close_areas(struct pto_observe_memory *m) { m->is_short |= !protect_areas(m, PROT_NONE); }
 
 /* ---- init ---- */
 
@@ -124,7 +144,7 @@ static bool add_own_stack(struct pto_observe_memory *m) {
   return !has_stack || pto_observe_memory_add_stack(m, (uintptr_t)addr, (uintptr_t)addr + bytes);
 }
 
-/* Whether the bytes are on a stack, or next to one. */
+/* Whether some of these bytes are on a stack. */
 static bool is_on_stack(const struct pto_observe_memory *m, uint64_t lo, uint64_t hi) {
   for (uint32_t i = 0; i < m->stacks.count; i++) {
     const struct pto_observe_range *stack = LIST_AT(&m->stacks, struct pto_observe_range, i);
@@ -176,7 +196,7 @@ bool pto_observe_memory_add(struct pto_observe_memory *m, struct pto_observe_are
   if (!LIST_PUSH(&m->given, struct pto_observe_area, area)) return false;
   if (!m->run_count) return true;
   area_insert(m, area);
-  if (!m->is_all_open) protect(area.lo, area.hi, PROT_NONE);
+  if (!m->is_all_open) m->is_short |= !protect(area.lo, area.hi, PROT_NONE);
   return true;
 }
 bool pto_observe_memory_is_stack(const struct pto_observe_memory *m, uint64_t addr) {
@@ -190,23 +210,19 @@ bool pto_observe_memory_add_hollow(struct pto_observe_memory *m, uint64_t lo, ui
   return LIST_PUSH(&m->hollow, struct pto_observe_range, {lo, hi});
 }
 bool pto_observe_memory_is_hollow(const struct pto_observe_memory *m, uint64_t addr) {
-  for (uint32_t i = 0; i < m->hollow.count; i++) {
-    const struct pto_observe_range *range = LIST_AT(&m->hollow, struct pto_observe_range, i);
-    if (addr >= range->lo && addr < range->hi) return true;
-  }
-  return false;
+  return range_of(&m->hollow, addr) != NULL;
 }
 
 /* ---- the call's pages ---- */
 
-static uint32_t *hash_place(const struct pto_observe_memory *m, uint64_t page) {
+static uint32_t *hash_entry(const struct pto_observe_memory *m, uint64_t page) {
   uint32_t at = (uint32_t)pto_mix64(page) & (HASH_SLOTS - 1);
   while (m->hash[at] && pto_observe_pages(m)[m->hash[at] - 1].addr != page) at = (at + 1) & (HASH_SLOTS - 1);
   return &m->hash[at];
 }
 
 uint32_t pto_observe_call_find(const struct pto_observe_memory *m, uint64_t addr) {
-  return *hash_place(m, addr & ~(m->page_bytes - 1)) - 1;
+  return *hash_entry(m, addr & ~(m->page_bytes - 1)) - 1;
 }
 
 /* Of a page that is shared with strangers: which bytes are whose. */
@@ -224,25 +240,16 @@ static void classify_end(struct pto_observe_memory *m, uint64_t page, uint8_t *c
     }
 }
 
-/* The range that holds the page; NULL: none does. */
-static const struct pto_observe_range *range_of(const struct pto_observe_list *ranges, uint64_t page) {
-  for (uint32_t i = 0; i < ranges->count; i++) {
-    const struct pto_observe_range *range = LIST_AT(ranges, struct pto_observe_range, i);
-    if (page >= range->lo && page < range->hi) return range;
-  }
-  return NULL;
-}
-
 /* The page is open and as it was when the call began. */
 static uint32_t add_page(struct pto_observe_memory *m, uint64_t page) {
-  uint32_t *place = hash_place(m, page);
+  uint32_t *entry = hash_entry(m, page);
   const uint32_t slot = m->pages.count;
   const bool is_guarded = area_of(m, page) != NULL;
-  if (!LIST_PUSH(&m->pages, struct pto_observe_page, {page, (uint32_t)(place - m->hash), is_guarded, false, 0})) {
+  if (!LIST_PUSH(&m->pages, struct pto_observe_page, {page, (uint32_t)(entry - m->hash), is_guarded, false, 0})) {
     m->is_full = true;
     return PTO_OBSERVE_NO_SLOT;
   }
-  *place = slot + 1;
+  *entry = slot + 1;
   memcpy(pto_observe_at(m, m->before, slot), (const void *)(uintptr_t)page, m->page_bytes);
   memcpy(pto_observe_at(m, m->after, slot), pto_observe_at(m, m->before, slot), m->page_bytes);
   memset(pto_observe_at(m, m->written, slot), 0, m->page_bytes);
@@ -259,8 +266,9 @@ uint32_t pto_observe_call_page(struct pto_observe_memory *m, uint64_t addr) {
   const uint64_t page = addr & ~(m->page_bytes - 1);
   const uint32_t slot = pto_observe_call_find(m, page);
   if (slot != PTO_OBSERVE_NO_SLOT) return slot;
-  if (area_of(m, page)) protect(page, page + m->page_bytes, PROT_READ | PROT_WRITE);
-  return add_page(m, page);
+  if (!area_of(m, page) || open_range(page, page + m->page_bytes)) return add_page(m, page);
+  m->is_full = true;
+  return PTO_OBSERVE_NO_SLOT;
 }
 
 bool pto_observe_call_pages(struct pto_observe_memory *m, uint64_t lo, uint64_t hi) {
@@ -268,7 +276,10 @@ bool pto_observe_call_pages(struct pto_observe_memory *m, uint64_t lo, uint64_t 
   while (page < hi) {
     const struct pto_observe_area *area = area_of(m, page);
     const uint64_t end = area ? pto_min_u64(area->hi, pto_align_up(hi, m->page_bytes)) : page + m->page_bytes;
-    if (area) protect(page, end, PROT_READ | PROT_WRITE);
+    if (area && !open_range(page, end)) {
+      m->is_full = true;
+      return false;
+    }
     for (; page < end; page += m->page_bytes)
       if (pto_observe_call_find(m, page) == PTO_OBSERVE_NO_SLOT && add_page(m, page) == PTO_OBSERVE_NO_SLOT)
         return false;
@@ -281,32 +292,34 @@ void pto_observe_call_reads(struct pto_observe_memory *m, uint64_t lo, uint64_t 
 }
 
 void pto_observe_call_begin(struct pto_observe_memory *m) {
-  if (m->is_all_open) protect_areas(m, PROT_NONE);
-  m->is_all_open = false;
+  bool is_closed = !m->is_all_open;
   for (uint32_t i = 0; i < m->loose.count; i++) {
     const uint64_t page = *LIST_AT(&m->loose, uint64_t, i);
-    protect(page, page + m->page_bytes, PROT_NONE);
+    is_closed = is_closed && protect(page, page + m->page_bytes, PROT_NONE);
   }
+  if (!is_closed) close_areas(m);
+  m->is_all_open = false;
   m->loose.count = m->pages.count = m->spans.count = m->opened.count = 0;
   m->is_full = false;
   m->is_in_call = true;
 }
 
-static void open_span(struct pto_observe_memory *m, uint64_t lo, uint64_t hi) {
-  protect(lo, hi, PROT_READ);
-  if (!LIST_PUSH(&m->opened, struct pto_observe_range, {lo, hi})) m->is_full = true;
+static bool open_span(struct pto_observe_memory *m, uint64_t lo, uint64_t hi) {
+  const bool is_ok = protect(lo, hi, PROT_READ) && LIST_PUSH(&m->opened, struct pto_observe_range, {lo, hi});
+  m->is_full |= !is_ok;
+  return is_ok;
 }
 
 void pto_observe_call_open(struct pto_observe_memory *m) {
   for (uint32_t i = 0; i < m->spans.count; i++) {
     const struct pto_observe_range span = *LIST_AT(&m->spans, struct pto_observe_range, i);
-    if (span.hi - span.lo <= SPAN_AT_ONCE * m->page_bytes) open_span(m, span.lo, span.hi);
+    if (span.hi - span.lo <= SPAN_AT_ONCE * m->page_bytes) (void)open_span(m, span.lo, span.hi);
   }
   /* A span may hold a page that became the call's for another parameter. */
   for (uint32_t i = 0; m->spans.count && i < m->pages.count; i++) {
     const struct pto_observe_page *page = &pto_observe_pages(m)[i];
     if (page->is_guarded && range_of(&m->spans, page->addr))
-      protect(page->addr, page->addr + m->page_bytes, PROT_READ | PROT_WRITE);
+      m->is_full |= !open_range(page->addr, page->addr + m->page_bytes);
   }
 }
 
@@ -319,30 +332,33 @@ void pto_observe_call_note_stores(struct pto_observe_memory *m, bool notes) {
     for (uint64_t i = 0; i < m->page_bytes; i++) is_written |= (classes[i] & PTO_OBSERVE_WRITE) != 0;
     const bool closes = m->notes_stores && !is_written;
     if (closes != page->is_closed_to_stores)
-      protect(page->addr, page->addr + m->page_bytes, closes ? PROT_READ : PROT_READ | PROT_WRITE);
+      m->is_full |= !protect(page->addr, page->addr + m->page_bytes, closes ? PROT_READ : PROT_READ | PROT_WRITE);
     page->is_closed_to_stores = closes;
   }
 }
 
 void pto_observe_call_end(struct pto_observe_memory *m) {
   struct pto_observe_range run = {0, 0};
+  bool is_closed = !m->is_all_open;
   m->notes_stores = false;
   for (uint32_t i = 0; i < m->opened.count; i++) {
     const struct pto_observe_range *range = LIST_AT(&m->opened, struct pto_observe_range, i);
-    protect(range->lo, range->hi, PROT_NONE);
+    is_closed = is_closed && protect(range->lo, range->hi, PROT_NONE);
   }
-  for (uint32_t i = 0; i < m->pages.count; i++) m->hash[pto_observe_pages(m)[i].place] = 0;
+  for (uint32_t i = 0; i < m->pages.count; i++) m->hash[pto_observe_pages(m)[i].hash_index] = 0;
   /* Neighbours are closed by one call. */
   for (uint32_t i = 0; i < m->pages.count; i++) {
     const struct pto_observe_page *page = &pto_observe_pages(m)[i];
     if (!page->is_guarded) continue;
     if (page->addr != run.hi) {
-      protect(run.lo, run.hi, PROT_NONE);
+      is_closed = is_closed && protect(run.lo, run.hi, PROT_NONE);
       run.lo = page->addr;
     }
     run.hi = page->addr + m->page_bytes;
   }
-  protect(run.lo, run.hi, PROT_NONE);
+  is_closed = is_closed && protect(run.lo, run.hi, PROT_NONE);
+  if (!is_closed) close_areas(m);
+  m->is_all_open = false;
   m->pages.count = m->spans.count = m->opened.count = 0;
   m->is_in_call = false;
 }
@@ -360,14 +376,22 @@ static int is_write(const void *context) {
 #endif
 }
 
+/* A touch that cannot be noted: the call goes on with everything open, and is observed no further.  False in a
+ * repeated run, which ends there: what it did behind that would stay. */
+static bool give_up(struct pto_observe_memory *m) {
+  m->is_full = true;
+  if (m->is_trying && !m->tries_time) return false;
+  pto_observe_memory_open_all(m);
+  return true;
+}
+
 /* A store to a page of the call that is closed to stores; false where it is none. */
 static bool note_store(struct pto_observe_memory *m, uint32_t slot, uint64_t addr, int writes) {
   struct pto_observe_page *page = &pto_observe_pages(m)[slot];
   if (!page->is_closed_to_stores || writes != 1) return false; /* it is open: this is a fault of another kind */
   page->is_closed_to_stores = false;
   page->store = addr;
-  protect(page->addr, page->addr + m->page_bytes, PROT_READ | PROT_WRITE);
-  return true;
+  return open_range(page->addr, page->addr + m->page_bytes) || give_up(m);
 }
 
 /* A touch of a closed page in a call; false where it is none. */
@@ -377,13 +401,13 @@ static bool touch(struct pto_observe_memory *m, uint64_t addr, int writes) {
   if (known != PTO_OBSERVE_NO_SLOT) return note_store(m, known, addr, writes);
   const struct pto_observe_range *span = writes != 1 ? range_of(&m->spans, page) : NULL;
   if (span && !range_of(&m->opened, page)) { /* else it is open to be read, so this is a write */
-    open_span(m, page, pto_min_u64(span->hi, page + SPAN_PIECE * m->page_bytes));
-    return true;
+    const uint64_t end = pto_min_u64(span->hi, page + SPAN_PIECE * m->page_bytes);
+    return open_span(m, page, end) || give_up(m);
   }
   const bool is_load = m->notes_stores && writes == 0;
-  protect(page, page + m->page_bytes, is_load ? PROT_READ : PROT_READ | PROT_WRITE);
+  if (!protect(page, page + m->page_bytes, is_load ? PROT_READ : PROT_READ | PROT_WRITE)) return give_up(m);
   const uint32_t slot = add_page(m, page);
-  if (slot == PTO_OBSERVE_NO_SLOT) return false;
+  if (slot == PTO_OBSERVE_NO_SLOT) return give_up(m);
   pto_observe_pages(m)[slot].is_closed_to_stores = is_load;
   if (m->notes_stores && writes == 1) pto_observe_pages(m)[slot].store = addr;
   return true;
@@ -394,8 +418,8 @@ static bool resolve(struct pto_observe_memory *m, uint64_t addr, const void *con
   if (m->is_all_open || !area_of(m, page)) return false;
   m->faults++;
   if (m->is_in_call) return touch(m, addr, is_write(context));
-  protect(page, page + m->page_bytes, PROT_READ | PROT_WRITE);
-  if (!LIST_PUSH(&m->loose, uint64_t, page)) pto_observe_memory_open_all(m); /* the next call closes all */
+  if (!open_range(page, page + m->page_bytes) || !LIST_PUSH(&m->loose, uint64_t, page))
+    pto_observe_memory_open_all(m); /* the next call closes all */
   return true;
 }
 
@@ -480,9 +504,23 @@ void pto_observe_memory_try_on(const struct pto_observe_memory *m) { set_limit(m
 
 /* ---- runs ---- */
 
-static void take_handlers(struct pto_observe_memory *m) {
+/* False where another has it. */
+static bool take_guard(struct pto_observe_memory *m) {
+  pthread_mutex_lock(&guard_lock);
+  const bool is_free = guard.memory == NULL;
+  if (is_free) guard.memory = m;
+  pthread_mutex_unlock(&guard_lock);
+  return is_free;
+}
+
+static void leave_guard(void) {
+  pthread_mutex_lock(&guard_lock);
+  guard.memory = NULL;
+  pthread_mutex_unlock(&guard_lock);
+}
+
+static void take_handlers(void) {
   struct sigaction action;
-  guard.memory = m;
   guard.thread_count = 0;
   guard.trying = pthread_self();
   memset(&action, 0, sizeof action);
@@ -509,24 +547,22 @@ static void forget_externals(struct pto_observe_memory *m, uint32_t owner) {
   m->external_lists++;
 }
 
-int pto_observe_memory_begin(struct pto_observe_memory *m, uint32_t owner, struct pto_observe_range arena,
-                             struct pto_error *error) {
-  if (guard.memory && guard.memory != m)
-    return pto_error_set(error, PTO_ESYSTEM, "another run of this process is being observed");
+bool pto_observe_memory_begin(struct pto_observe_memory *m, uint32_t owner, struct pto_observe_range arena) {
   if (m->run_count == 0) {
+    if (!take_guard(m)) return false;
     m->areas.count = m->externals.count = m->ends.count = m->loose.count = m->pages.count = 0;
     m->is_all_open = m->is_in_call = m->is_trying = false;
-    take_handlers(m);
+    take_handlers();
   }
   m->run_count++;
   take_thread(m);
   forget_externals(m, owner);
   area_insert(m, (struct pto_observe_area){.lo = arena.lo, .hi = arena.hi & ~(m->page_bytes - 1), .owner = owner});
   for (uint32_t i = 0; i < m->given.count; i++) area_insert(m, *LIST_AT(&m->given, struct pto_observe_area, i));
-  protect_areas(m, PROT_NONE);
+  close_areas(m);
   m->is_all_open = false;
   m->loose.count = 0;
-  return PTO_OK;
+  return true;
 }
 
 static void note_end(struct pto_observe_memory *m, uint64_t page) {
@@ -562,12 +598,12 @@ void pto_observe_memory_register(struct pto_observe_memory *m, struct pto_observ
       .lo = pto_align_up(lo, m->page_bytes), .hi = hi & ~mask, .owner = external.owner};
   const uint32_t areas = m->areas.count;
   if (inner.lo < inner.hi && !is_on_stack(m, lo, hi)) area_insert(m, inner);
-  if (m->areas.count != areas && !m->is_all_open) protect(inner.lo, inner.hi, PROT_NONE);
+  if (m->areas.count != areas && !m->is_all_open) m->is_short |= !protect(inner.lo, inner.hi, PROT_NONE);
   note_ends(m, lo, hi);
 }
 
 void pto_observe_memory_open_all(struct pto_observe_memory *m) {
-  if (!m->is_all_open) protect_areas(m, PROT_READ | PROT_WRITE);
+  if (!m->is_all_open) (void)protect_areas(m, PROT_READ | PROT_WRITE); /* what was closed as a whole opens so */
   m->is_all_open = true;
   m->loose.count = 0;
 }
@@ -577,7 +613,7 @@ void pto_observe_memory_end(struct pto_observe_memory *m) {
   pto_observe_memory_open_all(m);
   if (--m->run_count) return;
   for (size_t i = 0; i < PTO_OBSERVE_SIGNALS; i++) sigaction(signals[i], &guard.old_actions[i], NULL);
-  guard.memory = NULL;
+  leave_guard();
 }
 
 static void forget_areas(struct pto_observe_list *list, uint32_t owner) {

@@ -25,6 +25,9 @@
  * closed in a call of each, from the first begin to the last end.  A run that is over while others go on leaves its
  * memory open until the next call.
  *
+ * The system has room for so many mappings (vm.max_map_count), and a page that is open by itself is one.  Where it has
+ * no more, the call is one of too many pages.
+ *
  * One at a time observes in a process; one thread, the control thread, or of ranks with a thread each the one whose
  * turn it is.
  */
@@ -52,6 +55,11 @@ enum pto_observe_class {
   PTO_OBSERVE_HALF = 128 /* the end of an odd number of 4-bit elements, to be written: in its upper half is none */
 };
 
+/* Bytes of others, whose owner may write them between two runs: the heap has its links there. */
+static inline bool pto_observe_is_of_others(uint8_t byte_class) {
+  return (byte_class & (PTO_OBSERVE_SKIP | PTO_OBSERVE_FOREIGN)) != 0;
+}
+
 struct pto_observe_range {
   uint64_t lo, hi;
 };
@@ -75,7 +83,7 @@ struct pto_observe_list {
 
 struct pto_observe_page {
   uint64_t addr;
-  uint32_t place;  /* in the hash */
+  uint32_t hash_index;
   bool is_guarded; /* of an area: it is closed when the call is over */
   bool is_closed_to_stores;
   uint64_t store; /* the first byte that was stored to while the page was closed to that; 0: none */
@@ -97,7 +105,9 @@ struct pto_observe_memory {
   uint32_t *hash;                                    /* page → slot */
   uint8_t *before, *after, *classes, *written, *sel; /* by slot, page_bytes each */
   uint32_t run_count;                                /* that go on; 0: nothing is observed */
-  bool is_all_open, is_in_call, is_full, notes_stores;
+  bool is_all_open, is_in_call, notes_stores;
+  bool is_full;            /* the call has more pages than there is room for, or than the system opens one by one */
+  bool is_short;           /* some memory could not be closed: touches of it are not seen */
   bool is_trying;          /* a repeated call: a signal ends it */
   uint64_t limit_us;       /* of what is tried */
   uint64_t external_lists; /* how many there were: externals have been taken out between two of them, else only added */
@@ -129,9 +139,9 @@ bool pto_observe_memory_is_stack(const struct pto_observe_memory *m, uint64_t ad
 bool pto_observe_memory_add_hollow(struct pto_observe_memory *m, uint64_t lo, uint64_t hi);
 bool pto_observe_memory_is_hollow(const struct pto_observe_memory *m, uint64_t addr);
 /* A run of `owner` begins, whose arena is [lo, hi): of its own memory nothing is registered, what was given is closed.
- * PTO_OK or PTO_ESYSTEM. */
-PTO_MUST_CHECK int pto_observe_memory_begin(struct pto_observe_memory *m, uint32_t owner,
-                                            struct pto_observe_range arena, struct pto_error *error);
+ * False where runs of another one are going on in the process: nothing is guarded, and no end is due. */
+PTO_MUST_CHECK bool pto_observe_memory_begin(struct pto_observe_memory *m, uint32_t owner,
+                                             struct pto_observe_range arena);
 void pto_observe_memory_register(struct pto_observe_memory *m, struct pto_observe_external external);
 /* A run is over, and everything is open; with the last one the handlers are as they were. */
 void pto_observe_memory_end(struct pto_observe_memory *m);
@@ -143,7 +153,7 @@ void pto_observe_memory_open_all(struct pto_observe_memory *m);
 /* Closes what is open; the call has no page yet. */
 void pto_observe_call_begin(struct pto_observe_memory *m);
 /* The slot of the page that `addr` is in, made where there is none: `before` is filled, classes are 0 (or as the page's
- * owners have it).  NO_SLOT where there are too many. */
+ * owners have it).  NO_SLOT where there are too many, and the call is_full. */
 uint32_t pto_observe_call_page(struct pto_observe_memory *m, uint64_t addr);
 /* The same for all pages of [lo, hi), with one call of the system; false where there are too many. */
 bool pto_observe_call_pages(struct pto_observe_memory *m, uint64_t lo, uint64_t hi);
@@ -163,7 +173,8 @@ void pto_observe_call_note_stores(struct pto_observe_memory *m, bool notes);
 /* Closes them again. */
 void pto_observe_call_end(struct pto_observe_memory *m);
 
-/* Calls `run(context)`; false where a signal ended it, or it took `limit_us` of processor time: m->caught. */
+/* Calls `run(context)`; false where a signal ended it, or it took `limit_us` of processor time: m->caught.  So ends
+ * what touches more pages than there is room for, too: m->is_full. */
 bool pto_observe_memory_try(struct pto_observe_memory *m, void (*run)(void *context), void *context, uint64_t limit_us);
 /* The same for the time alone: other signals are not caught. */
 bool pto_observe_memory_try_time(struct pto_observe_memory *m, void (*run)(void *context), void *context,

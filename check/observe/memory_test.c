@@ -29,12 +29,11 @@ static void come_back(void *context) {}
 
 static void test_a_call_that_does_not_come_back_is_ended_after_one_that_faulted(void **state) {
   struct pto_observe_memory m;
-  struct pto_error error;
   void *arena = mmap(NULL, ARENA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   void *forbidden = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   assert_true(arena != MAP_FAILED && forbidden != MAP_FAILED);
   assert_true(pto_observe_memory_init(&m));
-  assert_int_equal(pto_observe_memory_begin(&m, 0, range_of(arena), &error), PTO_OK);
+  assert_true(pto_observe_memory_begin(&m, 0, range_of(arena)));
   for (int i = 0; i < 3; i++) {
     assert_false(pto_observe_memory_try(&m, fault, forbidden, 1000000));
     assert_int_equal(m.caught, SIGSEGV);
@@ -63,11 +62,10 @@ static void spin_in_stretches(void *context) {
 
 static void test_a_limit_is_that_of_a_stretch_where_each_begins_it_anew(void **state) {
   struct pto_observe_memory m;
-  struct pto_error error;
   void *arena = mmap(NULL, ARENA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   assert_true(arena != MAP_FAILED);
   assert_true(pto_observe_memory_init(&m));
-  assert_int_equal(pto_observe_memory_begin(&m, 0, range_of(arena), &error), PTO_OK);
+  assert_true(pto_observe_memory_begin(&m, 0, range_of(arena)));
   assert_true(pto_observe_memory_try_time(&m, spin_in_stretches, &m, 150000));
   assert_false(pto_observe_memory_try_time(&m, spin, NULL, 150000));
   pto_observe_memory_end(&m);
@@ -77,12 +75,11 @@ static void test_a_limit_is_that_of_a_stretch_where_each_begins_it_anew(void **s
 
 static void test_a_time_out_waits_for_the_handler_of_a_touch(void **state) {
   struct pto_observe_memory m;
-  struct pto_error error;
   struct sigaction action;
   void *arena = mmap(NULL, ARENA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   assert_true(arena != MAP_FAILED);
   assert_true(pto_observe_memory_init(&m));
-  assert_int_equal(pto_observe_memory_begin(&m, 0, range_of(arena), &error), PTO_OK);
+  assert_true(pto_observe_memory_begin(&m, 0, range_of(arena)));
   assert_int_equal(sigaction(SIGSEGV, NULL, &action), 0);
   assert_int_equal(sigismember(&action.sa_mask, SIGVTALRM), 1);
   pto_observe_memory_fini(&m);
@@ -101,13 +98,11 @@ static struct pto_observe_area area_of(char *memory, uint32_t owner, bool is_win
 
 static void test_a_call_of_one_owner_sees_what_it_touches_of_another(void **state) {
   struct pto_observe_memory m;
-  struct pto_error error;
   char *arenas[2] = {pages(PROT_READ | PROT_WRITE), pages(PROT_READ | PROT_WRITE)};
   char *window = pages(PROT_READ | PROT_WRITE), *array = pages(PROT_READ | PROT_WRITE), *peer = pages(PROT_NONE);
   assert_true(pto_observe_memory_init(&m));
   assert_true(pto_observe_memory_add_hollow(&m, (uintptr_t)peer, (uintptr_t)peer + ARENA_BYTES));
-  for (uint32_t i = 0; i < 2; i++)
-    assert_int_equal(pto_observe_memory_begin(&m, i, range_of(arenas[i]), &error), PTO_OK);
+  for (uint32_t i = 0; i < 2; i++) assert_true(pto_observe_memory_begin(&m, i, range_of(arenas[i])));
   assert_true(pto_observe_memory_add(&m, area_of(window, 1, true)));
   assert_true(pto_observe_memory_add(&m, area_of(array, 1, false)));
   pto_observe_call_begin(&m);

@@ -30,12 +30,13 @@ static void register_memory(struct pto_observation *o, uint64_t lo, uint64_t hi,
 
 /* No callback tells what was registered before the run began. */
 static void begin_run(struct pto_observation *o) {
-  struct pto_error error;
   const struct pto_buffer_registry *buffers = &o->rt->buffers;
   if (o->is_in_run) return;
   o->is_in_run = true;
   pto_observe_shadow_reset(&o->shadow);
-  if (pto_observe_memory_begin(o->memory, pto_observe_owner(o), o->arena, &error) != PTO_OK) return;
+  o->is_refused = !pto_observe_memory_begin(o->memory, pto_observe_owner(o), o->arena);
+  o->summary.is_refused |= o->is_refused;
+  if (o->is_refused) return;
   for (uint32_t i = 0; i < buffers->used; i++) {
     const struct pto_buffer_record *record = &buffers->records[i];
     if (record->id && record->kind == PTO_BUFFER_EXTERNAL && record->size_bytes)
@@ -43,10 +44,15 @@ static void begin_run(struct pto_observation *o) {
   }
 }
 
+static void end_guard(struct pto_observation *o) {
+  if (o->is_in_run && !o->is_refused) pto_observe_memory_end(o->memory);
+  o->is_refused = false;
+}
+
 static void on_end_run(void *context) {
   struct pto_observation *o = context;
   if (!o->is_in_run) return;
-  pto_observe_memory_end(o->memory);
+  end_guard(o);
   if (!o->rt->has_failed) pto_observe_tasks_finish(o);
   pto_observe_tasks_clear(o);
   o->is_in_run = false;
@@ -59,6 +65,7 @@ static void on_allocated(void *context, uint64_t buffer_number, uint64_t addr, u
 }
 static void on_registered(void *context, uint64_t buffer_number, uint64_t addr, uint64_t size_bytes) {
   struct pto_observation *o = context;
+  if (o->is_refused) return;
   if (o->is_in_run)
     register_memory(o, addr, addr + size_bytes, buffer_number);
   else if (o->rt->is_running)
@@ -168,9 +175,16 @@ static void begin_statics(struct pto_observation *o) {
   while (o->statics.count && o->statics.cut_count < m->externals.count) {
     const struct pto_observe_external *external = m->externals.memory.addr;
     external += o->statics.cut_count++;
-    pto_observe_statics_cut(&o->statics, (struct pto_statics_range){external->lo, external->hi});
+    pto_observe_statics_cut(&o->statics, external->lo, external->hi);
   }
   pto_observe_statics_begin(&o->statics);
+}
+
+/* It has more pages than there is room for: it is observed no further. */
+static void give_up(struct pto_observation *o) {
+  pto_observe_call_end(o->memory);
+  o->summary.calls_too_large++;
+  o->summary.is_short |= o->rehearsal.is_going_on; /* what it does cannot be undone */
 }
 
 /* Whether all that it wrote is known. */
@@ -181,24 +195,29 @@ static bool look_at(struct pto_observation *o, struct pto_observe_form *form) {
   if (notes_stores) pto_observe_call_note_stores(o->memory, true);
   pto_observe_run_first(o);
   if (notes_stores) pto_observe_call_note_stores(o->memory, false);
+  if (o->memory->is_full) {
+    give_up(o);
+    pto_observe_assume_writes(o);
+    return false;
+  }
   if (pto_observe_statics_end_first(&o->statics, &data, &size_bytes)) pto_observe_report_state(o, data, size_bytes);
   if (o->call.local.over.end) pto_observe_report_over(o);
-  const bool is_whole = o->call.status == 0 && compare(o, form);
+  const bool are_alike = o->call.status == 0 && compare(o, form);
   pto_observe_report_addresses(o);
-  if (is_whole && o->call.is_full) pto_observe_judge_thread(o);
-  if (is_whole && o->call.is_full) pto_observe_judge_sums(o);
-  if (is_whole && o->call.is_full) pto_observe_judge_promises(o, !form || form->calls == 0);
+  if (are_alike && o->call.is_full) pto_observe_judge_thread(o);
+  if (are_alike && o->call.is_full) pto_observe_judge_sums(o);
+  if (are_alike && o->call.is_full) pto_observe_judge_promises(o, !form || form->calls == 0);
   judge_writes(o);
   if (o->call.unit->waits && o->call.status == PTO_EDEADLOCK) pto_observe_report_stuck(o);
   if (o->call.unit->waits && o->call.status == PTO_ETIMEOUT) pto_observe_report_spinning(o);
-  if (o->call.unit->waits && o->call.status == 0 && o->call.is_full) pto_observe_judge_cores(o, is_whole);
+  if (o->call.unit->waits && o->call.status == 0 && o->call.is_full) pto_observe_judge_cores(o, are_alike);
   pto_observe_restore(o);
   if (o->rehearsal.is_going_on) pto_observe_rehearsal_note(o);
   pto_observe_call_end(o->memory);
   o->summary.calls++;
   o->summary.waiting_units += o->call.unit->waits;
   o->summary.runs += o->call.runs;
-  return is_whole;
+  return are_alike;
 }
 
 static void pass_by(struct pto_observation *o) {
@@ -213,25 +232,21 @@ static void observe(void *context, const struct pto_observed_unit *unit) {
   begin_run(o);
   pto_observe_describe(o, unit);
   struct pto_observe_form *form = o->call.form_entry;
-  bool is_observed = o->rehearsal.is_going_on || pto_observe_is_wanted(o), is_whole = false;
+  bool is_observed = !o->is_refused && (o->rehearsal.is_going_on || pto_observe_is_wanted(o)), knows_writes = false;
   if (is_observed) {
     begin_statics(o);
     pto_observe_call_begin(o->memory);
-    if (!pto_observe_declare(o)) {
-      pto_observe_call_end(o->memory);
-      o->summary.calls_too_large++;
-      is_observed = false;
-    }
+    is_observed = pto_observe_declare(o);
+    if (!is_observed) give_up(o);
   } else {
     o->summary.calls_left_out++;
   }
   o->call.is_full = is_observed && pto_observe_is_full(o);
   if (is_observed)
-    is_whole = look_at(o, form);
+    knows_writes = look_at(o, form);
   else
     pass_by(o);
-  if (o->rehearsal.is_going_on && !is_observed) o->summary.is_short = true; /* what it did cannot be undone */
-  if (o->call.status == 0) pto_observe_task_end_unit(o, is_whole);
+  if (o->call.status == 0) pto_observe_task_end_unit(o, knows_writes);
   if (form) form->calls += is_observed;
   o->summary.kernel_ns += o->call.first_ns;
   o->summary.total_ns += pto_observe_now_ns() - begin_ns;
@@ -243,7 +258,7 @@ static void pass(void *context, struct pto_message *message) {
   const struct pto_observed_unit unit = {.messages = message, .count = 1};
   const bool is_remote = (message->payload->kernels[message->role]->flags & PTO_KERNEL_REMOTE) != 0;
   begin_run(o);
-  if (!is_remote && pto_observe_rehearse(o, message)) return;
+  if (!is_remote && !o->is_refused && pto_observe_rehearse(o, message)) return;
   o->summary.calls_remote += is_remote;
   pto_observe_describe(o, &unit);
   pto_observe_assume_writes(o);
@@ -339,7 +354,7 @@ void pto_observation_destroy(struct pto_observation *o) {
   free(o->left);
   free(o->skipped);
   pto_observe_statics_fini(&o->statics);
-  if (o->is_in_run) pto_observe_memory_end(o->memory);
+  end_guard(o);
   if (o->group) o->group->members[pto_observe_owner(o)] = NULL;
   if (!o->rank)
     pto_observe_group_destroy(o->group);
@@ -358,11 +373,6 @@ static void add_area(struct pto_observation *o, struct pto_observe_area area) {
   if (!o->summary.is_watched_by_tool) (void)pto_observe_memory_add(o->memory, area);
 }
 
-void pto_observation_add_memory(struct pto_observation *o, void *addr, uint64_t size_bytes, const char *name) {
-  const uint64_t lo = (uint64_t)(uintptr_t)addr;
-  add_area(o, (struct pto_observe_area){.lo = lo, .hi = lo + size_bytes, .name = name});
-}
-
 void pto_observation_add_device(struct pto_observation *o, void *addr, uint64_t size_bytes) {
   const uint64_t lo = (uint64_t)(uintptr_t)addr;
   add_area(o, (struct pto_observe_area){.lo = lo, .hi = lo + size_bytes, .name = "device memory", .is_device = true});
@@ -375,7 +385,17 @@ void pto_observation_add_array(struct pto_observation *o, const struct pto_array
 }
 
 struct pto_observe_summary pto_observation_summary(const struct pto_observation *o) {
-  return o->summary;
+  struct pto_observe_summary summary = o->summary;
+  summary.is_short |= o->memory && o->memory->is_short;
+  return summary;
+}
+
+bool pto_observe_summary_fails(const struct pto_observe_summary *summary, struct pto_error *error) {
+  if (summary->is_refused)
+    pto_error_set(error, PTO_ESYSTEM, "another run of this process is being observed");
+  else if (summary->is_short)
+    pto_error_set(error, PTO_ENOMEM, "no memory for what kernels read and write");
+  return summary->is_refused || summary->is_short;
 }
 
 void pto_observe_summary_add(struct pto_observe_summary *all, const struct pto_observe_summary *summary) {
@@ -393,4 +413,5 @@ void pto_observe_summary_add(struct pto_observe_summary *all, const struct pto_o
   all->total_ns += summary->total_ns;
   all->is_watched_by_tool |= summary->is_watched_by_tool;
   all->is_short |= summary->is_short;
+  all->is_refused |= summary->is_refused;
 }

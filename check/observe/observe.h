@@ -15,10 +15,10 @@
  * run left, so the program's results are those of any other run.  A read shows by its effect: what is loaded and
  * dropped is no finding; and a byte that is written with what was read there just before is not seen to be written.
  *
- * Ranks of a world are observed together, on the engine "observed virtual", one observation each: in a call of any the
- * memory of all is closed, so what it touches of another rank's is told too.  Windows are memory like any other, which
- * others write as well; in a peer's window a rank has none.  Tasks whose cores wait for each other are rehearsed
- * (check/observe/rehearsal.c); calls that talk to other ranks are run once, and counted.
+ * Ranks of a world are observed together, one observation each, on the engine "observed virtual".  While a kernel of
+ * one rank is observed the memory of all ranks is closed, so touches of another rank's memory are found.  A rank's own
+ * window is its memory; a peer's window has no memory here.  Tasks whose cores wait for each other are rehearsed
+ * (check/observe/rehearsal.c); calls that talk to other ranks run once, and are counted.
  *
  * Under AddressSanitizer, ThreadSanitizer and valgrind the calls are run once, one at a time, and watched by these.
  *
@@ -53,11 +53,11 @@ struct pto_observe_rank {
   void *context;
 };
 
-/* Zeroed: all of it. */
+/* Zeroed: every call of every task is observed. */
 struct pto_observe_options {
   bool has_tasks; /* only those numbered first_task … last_task */
   uint64_t first_task, last_task;
-  uint64_t calls_a_form;               /* of calls with the same kernels and shapes, so many; 0: all */
+  uint64_t calls_a_form;               /* at most so many calls with the same kernels and shapes; 0: no limit */
   const struct pto_observe_rank *rank; /* NULL: of one chip */
   /* Adds the memory at `addr`, which a run registers and no caller has added, where it knows what it is; NULL: none is
    * known. */
@@ -71,13 +71,14 @@ struct pto_observe_summary {
   uint64_t calls_too_large;     /* more pages than there is room for: not looked at */
   uint64_t waiting_units;       /* of `calls`: looked at as a whole */
   uint64_t units_judged;        /* of these: what orders their cores was looked at too */
-  uint64_t calls_waiting;       /* of ranks: of kernels that wait for other cores, not looked at */
-  uint64_t calls_remote;        /* the same: that talk to other ranks */
-  uint64_t outputs_left;        /* parameters of tasks that were not written in whole, found or not */
+  uint64_t calls_waiting;       /* of ranks: calls of kernels that wait for other cores; not observed */
+  uint64_t calls_remote;        /* of ranks: calls that talk to other ranks; not observed */
+  uint64_t outputs_left;        /* outputs that a task did not write in whole, reported or not */
   uint64_t runs;                /* of calls that were looked at, the first included */
   uint64_t kernel_ns, total_ns; /* processor time of the first runs; of all */
   bool is_watched_by_tool;      /* a checker watches, nothing was compared */
   bool is_short;                /* memory ended: what was found may be wrong */
+  bool is_refused;              /* another run of the process was being observed: a run of this one was not */
 };
 
 /* Whether a checker watches this process, so that nothing is compared. */
@@ -96,17 +97,18 @@ PTO_MUST_CHECK int pto_observation_create(struct pto_runtime *rt, const struct p
 /* Before the runtime is destroyed.  Takes NULL too. */
 void pto_observation_destroy(struct pto_observation *observation);
 
-/* Before a run: whole pages that hold external memory of the program, with nothing else in them.  `name` is borrowed
- * until destroy.  Without this, external memory is observed too, but up to 64 bytes past its ends. */
-void pto_observation_add_memory(struct pto_observation *observation, void *addr, uint64_t size_bytes, const char *name);
-/* The same of the memory of a context: its tensors have the names that tasks have recorded. */
+/* Before a run: whole pages that hold external memory of the program, with nothing else in them.  Without this,
+ * external memory is observed too, but up to 64 bytes past its ends.  Of a context: its tensors have the names that
+ * tasks have recorded. */
 void pto_observation_add_device(struct pto_observation *observation, void *addr, uint64_t size_bytes);
-/* The same for an array, which lies between `margin_bytes` of its own before and behind it; it is borrowed until
- * destroy, and sentences know its elements. */
+/* The same for an array, which lies between `margin_bytes` of its own before and behind it, pages or more; it is
+ * borrowed until destroy, and sentences know its elements. */
 void pto_observation_add_array(struct pto_observation *observation, const struct pto_array *array,
                                uint64_t margin_bytes);
 
 struct pto_observe_summary pto_observation_summary(const struct pto_observation *observation);
+/* Whether not all was observed that was to be; then the sentence that says so. */
+bool pto_observe_summary_fails(const struct pto_observe_summary *summary, struct pto_error *error);
 /* The numbers of both. */
 void pto_observe_summary_add(struct pto_observe_summary *all, const struct pto_observe_summary *summary);
 

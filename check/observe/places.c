@@ -93,15 +93,14 @@ void pto_observe_say_task(struct pto_observe_text *text, const struct pto_observ
 void pto_observe_say_unit(struct pto_observe_text *text, const struct pto_observation *o, uint32_t label) {
   const struct pto_payload *payload = o->call.payload;
   const struct pto_message *first = &o->call.unit->messages[0];
-  uint32_t kernels = 0;
-  for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++) kernels += payload->kernels[k] != NULL;
-  const struct pto_kernel *kernel = payload->kernels[label % 4];
+  const struct pto_kernel *kernel = payload->kernels[pto_observe_label_role(label)];
   pto_observe_say_task(text, o, payload->task_number);
   SAY(text, " (%s)", kernel && kernel->name ? kernel->name : "?");
   if ((first->flags & PTO_MESSAGE_BLOCKS) && payload->block_count > 1 &&
       !(first->flags & PTO_MESSAGE_TOGETHER && o->call.unit->waits))
-    SAY(text, " block %u", label / 4);
-  if (kernels > 1 && !o->call.unit->waits) SAY(text, " %s", pto_role_name(label % 4));
+    SAY(text, " block %u", pto_observe_label_block(label));
+  if (pto_observe_kernel_count(payload) > 1 && !o->call.unit->waits)
+    SAY(text, " %s", pto_role_name(pto_observe_label_role(label)));
 }
 
 /* ---- places ---- */
@@ -205,9 +204,6 @@ static void describe_own(const struct pto_observation *o, uint64_t lo, struct pt
         (struct pto_observe_object){.lo = external->lo, .hi = external->hi, .buffer_number = external->buffer_number};
     if (given && given->is_device)
       describe_device(o, external, object);
-    else if (given && given->name)
-      snprintf(object->name, sizeof object->name, "array %.100s (buffer %" PRIu64 ")", given->name,
-               external->buffer_number);
     else
       snprintf(object->name, sizeof object->name, "external buffer %" PRIu64, external->buffer_number);
   } else {
@@ -250,10 +246,10 @@ static bool find_shape(const struct pto_observe_object *object, struct shape *sh
     const bool is_registered_again = !param->is_managed && t->buffer.base == object->lo; /* a device tensor */
     if (param->buffer_number != object->buffer_number && !is_registered_again) continue;
     uint64_t count = 1;
-    bool is_whole = t->start_offset == 0;
-    for (uint32_t d = t->ndims; d-- > 0; count *= t->shape[d]) is_whole &= t->strides[d] == count;
+    bool is_all = t->start_offset == 0;
+    for (uint32_t d = t->ndims; d-- > 0; count *= t->shape[d]) is_all &= t->strides[d] == count;
     *shape = (struct shape){t->dtype, t->ndims, t->shape};
-    if (is_whole && (count * pto_dtype_bits(t->dtype) + 7) / 8 == object->hi - object->lo) return true;
+    if (is_all && (count * pto_dtype_bits(t->dtype) + 7) / 8 == object->hi - object->lo) return true;
   }
   return false;
 }
@@ -284,9 +280,6 @@ void pto_observe_say_elements(struct pto_observe_text *text, const struct pto_ob
   SAY(text, "])");
 }
 
-/* "bytes [64, 80), [96, 112) and 14 more ranges of buffer 5 (elements …)": those from `first` on that lie in one
- * object; the next.
- */
 uint32_t pto_observe_say_ranges(struct pto_observe_text *text, const struct pto_observation *o,
                                 const struct pto_observe_bytes *bytes, uint32_t first,
                                 const struct pto_observe_object *object) {

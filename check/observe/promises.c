@@ -69,7 +69,7 @@ static void join(struct moved *moved, const struct pto_region *region) {
 }
 
 /* Scratch memory for all pieces; false where it would be too much. */
-static bool place(struct moved *moved) {
+static bool reserve_copies(struct moved *moved) {
   uint64_t bytes = APART_BYTES;
   for (uint32_t i = 0; i < moved->count; i++)
     bytes += pto_align_up(moved->pieces[i].hi - moved->pieces[i].lo, APART_BYTES) + 3 * APART_BYTES;
@@ -95,9 +95,10 @@ static struct pto_kernel_tensor *tensors_of(const struct pto_observation *o) {
   return ((struct pto_payload *)(uintptr_t)o->call.payload)->tensors;
 }
 
-/* Runs with what is moved elsewhere; tensor `target`, if there is one, is where tensor `source` is. */
-static struct pto_observe_outcome run_moved(struct pto_observation *o, struct moved *moved, uint32_t source,
-                                            uint32_t target) {
+/* Runs with what is moved elsewhere, as those tensors see it whose bits are set; tensor `target`, if it is another one,
+ * is where tensor `source` is. */
+static struct pto_observe_outcome run_moved(struct pto_observation *o, struct moved *moved, uint32_t tensor_bits,
+                                            uint32_t source, uint32_t target) {
   struct pto_kernel_tensor *tensors = tensors_of(o);
   pto_observe_select(o, NULL);
   pto_observe_set_before(o);
@@ -106,7 +107,8 @@ static struct pto_observe_outcome run_moved(struct pto_observation *o, struct mo
            moved->pieces[i].hi - moved->pieces[i].lo);
   for (uint32_t i = 0; i < o->call.param_count; i++) {
     moved->addresses[i] = tensors[i].addr;
-    if (tensors[i].addr) tensors[i].addr = (char *)tensors[i].addr + away_of(moved, &o->call.params[i].region);
+    if (tensors[i].addr && (tensor_bits >> i & 1))
+      tensors[i].addr = (char *)tensors[i].addr + away_of(moved, &o->call.params[i].region);
   }
   if (target != source) tensors[target].addr = tensors[source].addr;
   const struct pto_observe_outcome outcome = pto_observe_run_again(o, PTO_OBSERVE_NEGATIVE, PTO_OBSERVE_NO_LOCAL);
@@ -120,9 +122,9 @@ static void judge_placement(struct pto_observation *o) {
   struct moved moved = {0};
   uint64_t at;
   for (uint32_t i = 0; i < o->call.param_count; i++) join(&moved, &o->call.params[i].region);
-  if (moved.count && place(&moved)) {
-    const struct pto_observe_outcome outcome = run_moved(o, &moved, 0, 0);
-    for (uint32_t i = 0; i < o->call.param_count && !outcome.is_caught; i++) {
+  if (moved.count && reserve_copies(&moved)) {
+    const struct pto_observe_outcome outcome = run_moved(o, &moved, UINT32_MAX, 0, 0);
+    for (uint32_t i = 0; i < o->call.param_count && !outcome.caught; i++) {
       const struct pto_observe_param *param = &o->call.params[i];
       if (!(param->mode & PTO_OUTPUT)) continue;
       if (pto_observe_is_as_first(o, param, away_of(&moved, &param->region), &at)) continue;
@@ -147,28 +149,15 @@ static void judge_pair(struct pto_observation *o, uint32_t input, uint32_t outpu
   const struct pto_observe_param *in = &o->call.params[input], *out = &o->call.params[output];
   const bool is_in_place = in->region.start == out->region.start;
   struct moved moved = {0};
-  uint64_t at = 0;
-  bool differs = false;
+  uint64_t at = 0, away = 0;
   if (!is_in_place && pto_region_intersects(&in->region, &out->region, NULL)) return;
   join(&moved, &in->region);
-  if (!moved.count || !place(&moved)) return;
-  if (is_in_place) { /* the input alone lies elsewhere */
-    const uint64_t away = away_of(&moved, &in->region);
-    struct pto_kernel_tensor *tensors = tensors_of(o);
-    void *const own = tensors[input].addr;
-    pto_observe_select(o, NULL);
-    pto_observe_set_before(o);
-    memcpy(moved.pieces[0].to, (const void *)(uintptr_t)in->region.start, in->region.end - in->region.start);
-    tensors[input].addr = (char *)own + away;
-    const struct pto_observe_outcome outcome = pto_observe_run_again(o, PTO_OBSERVE_NEGATIVE, PTO_OBSERVE_NO_LOCAL);
-    tensors[input].addr = own;
-    differs = !outcome.is_caught && !pto_observe_is_as_first(o, out, 0, &at);
-  } else {
-    const struct pto_observe_outcome outcome = run_moved(o, &moved, input, output);
-    const uint64_t away = away_of(&moved, &in->region) + in->region.start - out->region.start;
-    differs = !outcome.is_caught && !pto_observe_is_as_first(o, out, away, &at);
-  }
-  if (differs)
+  if (!moved.count || !reserve_copies(&moved)) return;
+  if (!is_in_place) away = away_of(&moved, &in->region) + in->region.start - out->region.start;
+  /* Of a call in place the input alone lies elsewhere. */
+  const uint32_t tensor_bits = is_in_place ? UINT32_C(1) << input : UINT32_MAX;
+  const struct pto_observe_outcome outcome = run_moved(o, &moved, tensor_bits, input, is_in_place ? input : output);
+  if (!outcome.caught && !pto_observe_is_as_first(o, out, away, &at))
     pto_observe_report_promise(o, PTO_FINDING_MODE, out, at,
                                is_in_place ? "comes out different when the input lies apart, though the kernel is "
                                              "declared PTO_KERNEL_IN_PLACE"
@@ -208,20 +197,20 @@ static uint64_t find_other_value(const struct pto_observation *o, const uint8_t 
   return 0;
 }
 
-/* The same of a run at this place. */
-static uint64_t find_at_place(struct pto_observation *o, const uint8_t *written_before, enum pto_observed_place place) {
-  pto_observed_unit_move(o->port, place);
+/* The same of a run that sees itself on this core. */
+static uint64_t find_on_core(struct pto_observation *o, const uint8_t *written_before, enum pto_observed_core core) {
+  pto_observed_unit_move(o->port, core);
   const struct pto_observe_outcome outcome = pto_observe_run_again(o, PTO_OBSERVE_NEGATIVE, PTO_OBSERVE_NO_LOCAL);
   pto_observed_unit_move(o->port, PTO_OBSERVED_OWN);
-  return outcome.differs && !outcome.is_caught ? find_other_value(o, written_before) : 0;
+  return outcome.differs && !outcome.caught ? find_other_value(o, written_before) : 0;
 }
 
 static void judge_core(struct pto_observation *o) {
   struct pto_observe_kept kept;
   if (!pto_observe_keep(o, &kept)) return;
   pto_observe_select(o, pto_observe_must_not_matter); /* so that also what leaves the value that was there is seen */
-  const uint64_t at = find_at_place(o, kept.written, PTO_OBSERVED_OTHER);
-  const bool is_of_lane = at && find_at_place(o, kept.written, PTO_OBSERVED_ITS_LANE);
+  const uint64_t at = find_on_core(o, kept.written, PTO_OBSERVED_OTHER);
+  const bool is_of_lane = at && find_on_core(o, kept.written, PTO_OBSERVED_ITS_LANE);
   pto_observe_give_back(o, &kept); /* what another core writes is not this one's */
   const struct pto_observe_param *param = at ? pto_observe_nearest(o, at, at + 1) : NULL;
   if (param)

@@ -72,7 +72,7 @@ static bool has_kernel(const struct pto_payload *payload, uint32_t flag) {
 }
 
 /* Whether blocks of its task wait for each other. */
-static bool is_whole(const struct pto_message *message) {
+static bool waits_across_blocks(const struct pto_message *message) {
   return (message->flags & PTO_MESSAGE_TOGETHER) || has_kernel(message->payload, PTO_KERNEL_TURNS);
 }
 
@@ -121,10 +121,9 @@ static bool add_unsent(struct pto_observe_rehearsal *r, uint32_t expected) {
 static bool gather(struct pto_observation *o, const struct pto_message *message) {
   struct pto_observe_rehearsal *r = &o->rehearsal;
   const struct pto_payload *payload = message->payload;
-  const bool is_all = is_whole(message);
+  const bool is_all = waits_across_blocks(message);
   const uint32_t sent = pto_observed_siblings(o->port, message, NULL, 0);
-  uint32_t expected = 0, kept = 0;
-  for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++) expected += payload->kernels[k] != NULL;
+  uint32_t expected = pto_observe_kernel_count(payload), kept = 0;
   if (is_all && (message->flags & PTO_MESSAGE_BLOCKS)) expected *= payload->block_count;
   r->message_count = 0;
   while (r->message_count < sent)
@@ -230,7 +229,7 @@ static void describe_first(struct pto_observation *o) {
 bool pto_observe_rehearse(struct pto_observation *o, struct pto_message *message) {
   struct pto_observe_rehearsal *r = &o->rehearsal;
   const uint64_t number = message->payload->task_number;
-  const uint32_t block = is_whole(message) ? ALL_BLOCKS : message->block_index;
+  const uint32_t block = waits_across_blocks(message) ? ALL_BLOCKS : message->block_index;
   uint64_t *why_not = &o->summary.calls_waiting;
   bool gave_up = false;
   if (!take_begun(r, number, block, &why_not, &gave_up) && !has_kernel(message->payload, PTO_KERNEL_REMOTE) &&

@@ -3,11 +3,10 @@
  * Which bytes are read: candidates are cut into elements (pto_observe_element_bytes), and halved as long as a run
  * over other values in them alone differs from the first.  Every element that is told was tried alone.
  *
- * Effort: a form's first calls alone are searched; the others of it are told as a whole, but for what an OUTPUT held
- * where another block or core of the task may have written it: that is its cause.  RUNS_MAX tries a question,
- * fewer where pages are many.  Where every element might take more, a part of them is spent on the hope that few
- * matter.  Where more do, the first and the last element of each array are found by halving alone, and what lies
- * between is told as not tried.
+ * Effort: only the first calls of a form are searched byte by byte.  Later ones are reported as a whole, except reads
+ * of an OUTPUT that another unit may have written.  A question costs about RUNS_MAX runs at most, fewer where a call
+ * has many pages.  Where that may not do for every element, 1/HOPE of the runs looks for all that matter; if it is not
+ * enough, only the first and the last of each array are found, and what lies between is told as not tried.
  */
 #include <check/observe/state.h>
 
@@ -123,7 +122,7 @@ static bool matters(struct search *s, uint64_t first, uint64_t end) {
   /* What a maximum reads does not show over the one, and not what a minimum reads over the other. */
   struct pto_observe_outcome outcome = pto_observe_run_again(s->o, s->pattern, PTO_OBSERVE_NO_LOCAL);
   if (!outcome.differs) outcome = pto_observe_run_again(s->o, !s->pattern, PTO_OBSERVE_NO_LOCAL);
-  if (outcome.is_caught && s->o->memory->caught == SIGVTALRM) s->stuck_count++;
+  if (outcome.caught == SIGVTALRM) s->stuck_count++;
   if (outcome.differs && !s->effect.differs) s->effect = outcome;
   return outcome.differs;
 }
@@ -156,19 +155,13 @@ static void find_ends(struct search *s, uint64_t begin, uint64_t end) {
   uint64_t lo = begin, hi = end; /* those below lo do not matter, those below hi do */
   while (hi - lo > 1) {
     const uint64_t middle = lo + (hi - lo) / 2;
-    if (matters(s, begin, middle))
-      hi = middle;
-    else
-      lo = middle;
+    *(matters(s, begin, middle) ? &hi : &lo) = middle;
   }
   const uint64_t first = hi - 1;
   lo = first, hi = end; /* those from lo on do, those from hi on do not */
   while (hi - lo > 1) {
     const uint64_t middle = lo + (hi - lo) / 2;
-    if (matters(s, middle, end))
-      lo = middle;
-    else
-      hi = middle;
+    *(matters(s, middle, end) ? &lo : &hi) = middle;
   }
   keep(s, first, lo + 1);
   s->found->is_bounded |= lo > first;
@@ -265,7 +258,7 @@ static bool search_local_of(struct pto_observation *o, enum pto_observe_pattern 
   pto_observe_select(o, NULL);
   const struct pto_observe_outcome effect = pto_observe_run_again(o, pattern, found);
   if (!effect.differs) return false;
-  if (is_full && !effect.is_caught) {
+  if (is_full && !effect.caught) {
     uint64_t lo = 0, hi = count; /* those below lo do not matter, those below hi do */
     while (hi - lo > 1) {
       const uint64_t middle = lo + (hi - lo) / 2;

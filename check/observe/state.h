@@ -2,20 +2,22 @@
 /*
  * The state of an observation, and the steps that its files share.
  *
- *   check/observe/observe.c         what is to be looked at, and the order of the steps for each unit
- *   check/observe/memory.c  guarded pages
- *   check/observe/shadow.c  who has written what of the arena
- *   check/observe/statics.c static variables of kernels
- *   check/observe/thread.c  thread-local variables: whether a call depends on what others left there
- *   check/observe/call.c    what a unit declares, its runs, what they show
- *   check/observe/rehearsal.c tasks whose cores wait for each other, on ranks
- *   check/observe/promises.c modes, flags, placement
- *   check/observe/sums.c    what ACCUMULATE adds
- *   check/observe/search.c  which bytes are read
- *   check/observe/cores.c   what orders the cores of a unit
- *   check/observe/task.c    what all units of a task come to
- *   check/observe/places.c  what memory and tasks are called
- *   check/observe/findings.c    sentences
+ *   observe.c         what is to be looked at, and the order of the steps for each unit
+ *   memory.c          guarded pages
+ *   shadow.c          who has written what of the arena
+ *   statics.c         static variables of kernels
+ *   thread.c          thread-local variables: whether a call depends on what others left there
+ *   call.c            what a unit declares, its runs, what they show
+ *   rehearsal.c       tasks whose cores wait for each other, on ranks
+ *   promises.c        modes, flags, placement
+ *   sums.c            what ACCUMULATE adds
+ *   search.c          which bytes are read
+ *   core_order.c      what orders the cores of a unit: vector clocks
+ *   cores.c           bytes that cores touch with nothing to order them
+ *   task.c            what all units of a task come to
+ *   places.c          what memory and tasks are called
+ *   findings.c        sentences about accesses
+ *   core_findings.c   sentences about cores
  *
  * Always true within a unit: `call` describes it; between two runs of it memory is anything, and each run begins with
  * setting it.
@@ -46,6 +48,12 @@ struct pto_observe_param {
   const char *name; /* the kernel's; NULL */
 };
 
+/* What is told of a task, also when it is over. */
+struct pto_observe_told_task {
+  uint64_t number;
+  const struct pto_kernel *kernels[PTO_ROLE_COUNT]; /* NULL where a role has none */
+};
+
 #define PTO_OBSERVE_NO_CORE UINT32_MAX
 
 /* Values of scalars of which a form's calls are looked at in full. */
@@ -67,9 +75,10 @@ struct pto_observe_form {
 struct pto_observe_call {
   const struct pto_observed_unit *unit;
   const struct pto_payload *payload;
+  struct pto_observe_told_task task;
   struct pto_observe_param params[PTO_MAX_TENSORS];
   uint32_t param_count;
-  uint32_t label;                  /* of the unit in its task: block · 4 + role */
+  uint32_t label;                  /* of the unit in its task */
   bool is_unstable;                /* runs alike came out different: it says nothing of its cores */
   bool has_others;                 /* the task has other units */
   bool has_shared;                 /* some byte is of class SHARED */
@@ -97,7 +106,7 @@ struct pto_observe_access {
 };
 /* A finding that is told when its task is over, unless other units of the task have written all of the bytes. */
 struct pto_observe_held {
-  struct pto_payload task; /* its number and kernels alone */
+  struct pto_observe_told_task task;
   struct pto_observe_param param;
   uint32_t label;
   struct pto_observe_range *ranges;
@@ -109,7 +118,7 @@ struct pto_observe_task {
   uint64_t number; /* PTO_FINDING_NONE: free */
   uint32_t messages_left;
   bool has_block_order; /* its blocks run one after another */
-  bool is_whole;        /* all that its units wrote is known */
+  bool knows_writes;    /* all that its units wrote is known */
   struct pto_observe_access *accesses;
   size_t count, capacity;
   struct pto_observe_held *held;
@@ -118,7 +127,7 @@ struct pto_observe_task {
 
 /* Bytes that a task declared to write and left as they were. */
 struct pto_observe_left {
-  struct pto_payload task; /* its number and kernels alone */
+  struct pto_observe_told_task task;
   struct pto_observe_param param;
   uint64_t buffer_number; /* that the memory was of, in the arena; 0: elsewhere */
   struct pto_observe_range *ranges;
@@ -128,7 +137,7 @@ struct pto_observe_left {
 
 /* A parameter that a task would have written, had its predicate held. */
 struct pto_observe_skipped {
-  struct pto_payload task; /* its number and kernels alone */
+  struct pto_observe_told_task task;
   struct pto_observe_param param;
   uint64_t buffer_number;  /* as of what was left out */
   uint64_t predicate_addr; /* of the element; what it was, and what it was compared with */
@@ -186,6 +195,7 @@ struct pto_observation {
   struct pto_engine_observer observer;
   struct pto_memory_watch watch;
   bool is_in_run;
+  bool is_refused; /* another run of the process is being observed, so this one is not */
   struct pto_observe_call call;
   struct pto_observe_statics statics;
   struct pto_observe_cores *cores; /* NULL: no unit that waits was met yet */
@@ -214,7 +224,7 @@ struct pto_observe_bytes {
 /* What a repeated run came to. */
 struct pto_observe_outcome {
   bool differs; /* from the first run: in what was written, or in the status, or it did not come back */
-  bool is_caught;
+  int caught;   /* the signal that ended it, SIGVTALRM: its time was over; 0: none */
   int status;
   uint64_t first_difference; /* the lowest byte that is not as the first run left it; 0: none is */
   uint64_t last_difference;
@@ -225,6 +235,24 @@ enum pto_observe_pattern { PTO_OBSERVE_NEGATIVE, PTO_OBSERVE_POSITIVE };
 
 /* Which of all who are observed together it is. */
 static inline uint32_t pto_observe_owner(const struct pto_observation *o) { return o->rank ? o->rank->index : 0; }
+
+static inline struct pto_observe_told_task pto_observe_told_task(const struct pto_payload *payload) {
+  struct pto_observe_told_task task = {.number = payload->task_number};
+  for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++) task.kernels[k] = payload->kernels[k];
+  return task;
+}
+
+/* How many kernels a task has: one a role at most. */
+static inline uint32_t pto_observe_kernel_count(const struct pto_payload *payload) {
+  uint32_t count = 0;
+  for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++) count += payload->kernels[k] != NULL;
+  return count;
+}
+
+/* A unit in its task: of its first call. */
+static inline uint32_t pto_observe_label(uint32_t block_index, uint32_t role) { return block_index * 4 + role; }
+static inline uint32_t pto_observe_label_block(uint32_t label) { return label / 4; }
+static inline uint32_t pto_observe_label_role(uint32_t label) { return label % 4; }
 
 /* check/observe/call.c */
 /* Processor time of this thread. */
@@ -323,8 +351,8 @@ void pto_observe_judge_thread(struct pto_observation *o);
 /* Two runs over the same bytes differ: whether thread-local variables are the reason, as far as can be told. */
 bool pto_observe_is_of_thread(struct pto_observation *o);
 
-/* check/observe/cores.c: of a unit that waits, after its other runs.  `is_whole`: these were alike. */
-void pto_observe_judge_cores(struct pto_observation *o, bool is_whole);
+/* check/observe/cores.c: of a unit that waits, after its other runs. */
+void pto_observe_judge_cores(struct pto_observation *o, bool runs_were_alike);
 void pto_observe_cores_destroy(struct pto_observe_cores *cores);
 /* check/observe/core_findings.c: the unit's first run ended because cores wait for ever, or one of them runs for ever.
  */
@@ -348,8 +376,8 @@ void pto_observe_task_hold(struct pto_observation *o, const struct pto_observe_p
                            const struct pto_observe_text *text, const struct pto_observe_range *ranges, uint32_t count);
 /* Whether another unit of the task has written one of these bytes. */
 bool pto_observe_task_has_written(struct pto_observation *o, uint64_t lo, uint64_t hi);
-/* The unit is over; with the last one the task is judged. */
-void pto_observe_task_end_unit(struct pto_observation *o, bool is_whole);
+/* The unit is over, and all that it wrote is known or not; with the last one the task is judged. */
+void pto_observe_task_end_unit(struct pto_observation *o, bool knows_writes);
 /* Bytes were read that were never written: the task that left them out is told. */
 void pto_observe_task_blame(struct pto_observation *o, const struct pto_observe_bytes *read);
 /* The run is over: bytes outside the arena that a task left out, and no later task wrote, are told. */
@@ -390,7 +418,7 @@ struct pto_observe_object {
 /* Also of another rank that is observed with `o`. */
 void pto_observe_object_at(const struct pto_observation *o, uint64_t lo, struct pto_observe_object *object);
 /* "bytes [64, 80), [96, 112) and 14 more, 400 bytes in all, of buffer 5 (elements …)": those from `first` on that lie
- * in the object.  The next. */
+ * in the object.  Returns the index of the first range that was not said. */
 uint32_t pto_observe_say_ranges(struct pto_observe_text *text, const struct pto_observation *o,
                                 const struct pto_observe_bytes *bytes, uint32_t first,
                                 const struct pto_observe_object *object);
@@ -407,9 +435,9 @@ const struct pto_observe_param *pto_observe_nearest(const struct pto_observation
 uint64_t pto_observe_element_bytes(const struct pto_observation *o, uint64_t lo, uint64_t hi);
 
 /* check/observe/findings.c */
-/* Adds a finding of the payload's task.  `param` NULL: of none; `array` NULL: it is about no memory of its own. */
+/* Adds a finding of the task.  `param` NULL: of none; `array` NULL: it is about no memory of its own. */
 void pto_observe_add(struct pto_observation *o, uint32_t kind, const struct pto_observe_param *param, const char *array,
-                     const char *remedy, const struct pto_payload *payload, const struct pto_observe_text *text);
+                     const char *remedy, const struct pto_observe_told_task *task, const struct pto_observe_text *text);
 void pto_observe_report(struct pto_observation *o, uint32_t kind, const struct pto_observe_bytes *bytes,
                         const struct pto_observe_outcome *effect);
 /* The same, and what would be told goes to `take`, of ranges in one object; where the bytes were not searched for, it

@@ -109,11 +109,11 @@ void pto_observe_statics_find(struct pto_observe_statics *statics, const void *f
     add_piece(statics, (struct pto_statics_piece){&statics->segments[i], 0, statics->segments[i].size_bytes});
 }
 
-void pto_observe_statics_cut(struct pto_observe_statics *statics, struct pto_statics_range range) {
+void pto_observe_statics_cut(struct pto_observe_statics *statics, uint64_t begin, uint64_t end) {
   for (size_t i = 0, count = statics->piece_count; i < count; i++) {
     struct pto_statics_piece *piece = &statics->pieces[i];
     const uint64_t data = (uintptr_t)piece->segment->data;
-    const uint64_t lo = pto_max_u64(range.lo, data + piece->lo), hi = pto_min_u64(range.hi, data + piece->hi);
+    const uint64_t lo = pto_max_u64(begin, data + piece->lo), hi = pto_min_u64(end, data + piece->hi);
     if (lo >= hi) continue;
     const struct pto_statics_piece behind = {piece->segment, hi - data, piece->hi};
     piece->hi = lo - data;

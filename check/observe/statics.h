@@ -50,15 +50,11 @@ struct pto_observe_statics {
   uint32_t cut_count;     /* the first ones of it */
 };
 
-struct pto_statics_range {
-  uint64_t lo, hi;
-};
-
 /* The file that has `function`, with pieces as they are until another file or list is asked for; then they are whole.
  */
 void pto_observe_statics_find(struct pto_observe_statics *statics, const void *function, uint64_t external_list);
-/* What of it lies in `range` is cut out: between find and begin. */
-void pto_observe_statics_cut(struct pto_observe_statics *statics, struct pto_statics_range range);
+/* What of it lies in [begin, end) is cut out: between find and begin. */
+void pto_observe_statics_cut(struct pto_observe_statics *statics, uint64_t begin, uint64_t end);
 void pto_observe_statics_begin(struct pto_observe_statics *statics);
 /* Whether the first run has changed any; then the first such bytes, one after another.  Those of this thread are in
  * `is_thread_changed` alone. */

@@ -17,7 +17,7 @@
 #include <pto/tensor.h>
 #include <runtime/base/dtype.h>
 
-/* A sum of thousands of products, rounded each time, is nearer. */
+/* Wider than the error of a sum of thousands of rounded products. */
 static const double tolerance_f32 = 1e-3, tolerance_f16 = 0.1;
 
 /* ---- elements ---- */
@@ -115,7 +115,7 @@ static bool is_lost(struct pto_observation *o, const struct pto_observe_param *p
     uint64_t at;
     pto_observe_select(o, is_sum);
     is_same =
-        !pto_observe_run_again(o, pattern, PTO_OBSERVE_NO_LOCAL).is_caught && pto_observe_is_as_first(o, param, 0, &at);
+        !pto_observe_run_again(o, pattern, PTO_OBSERVE_NO_LOCAL).caught && pto_observe_is_as_first(o, param, 0, &at);
   }
   return is_same;
 }
@@ -160,7 +160,7 @@ static void judge_scaled(struct pto_observation *o, const struct pto_observe_par
   if (!is_judged(dtype) || !pto_observe_keep(o, &growth.kept)) return;
   each_element(o, param, dtype, start_otherwise, NULL);
   pto_observe_select(o, NULL);
-  if (!pto_observe_run_again(o, PTO_OBSERVE_NEGATIVE, PTO_OBSERVE_NO_LOCAL).is_caught)
+  if (!pto_observe_run_again(o, PTO_OBSERVE_NEGATIVE, PTO_OBSERVE_NO_LOCAL).caught)
     each_element(o, param, dtype, compare_growth, &growth);
   pto_observe_give_back(o, &growth.kept);
   if (!growth.first) return;

@@ -21,14 +21,12 @@ static struct pto_observe_task *task_of(struct pto_observation *o) {
   struct pto_observe_task *task = pto_grow(&o->tasks, &o->task_count, &o->task_capacity, sizeof *task);
   o->summary.is_short |= !task;
   if (!task) return NULL;
-  uint32_t kernels = 0;
-  for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++) kernels += payload->kernels[k] != NULL;
   const uint32_t blocks = o->call.unit->messages[0].flags & PTO_MESSAGE_BLOCKS ? payload->block_count : 1;
   const struct pto_task_slot *slot = &o->rt->rings.slots[o->call.unit->messages[0].ticket];
   *task = (struct pto_observe_task){.number = payload->task_number,
-                                    .messages_left = kernels * blocks,
+                                    .messages_left = pto_observe_kernel_count(payload) * blocks,
                                     .has_block_order = (slot->flags & PTO_TASK_SEQUENTIAL_BLOCKS) != 0,
-                                    .is_whole = true};
+                                    .knows_writes = true};
   return task;
 }
 
@@ -39,7 +37,7 @@ void pto_observe_task_add(struct pto_observation *o, uint64_t lo, uint64_t hi, b
   if (access)
     *access = (struct pto_observe_access){lo, hi, o->call.label, is_read};
   else
-    task->is_whole = false;
+    task->knows_writes = false;
   o->summary.is_short |= !access;
 }
 
@@ -47,7 +45,8 @@ void pto_observe_task_add(struct pto_observation *o, uint64_t lo, uint64_t hi, b
 static bool has_written(const struct pto_observe_task *task, uint32_t label, struct pto_observe_range range) {
   for (uint32_t i = 0; i < task->count; i++) {
     const struct pto_observe_access *access = &task->accesses[i];
-    if (task->has_block_order && access->label / 4 > label / 4) continue; /* it has not begun */
+    if (task->has_block_order && pto_observe_label_block(access->label) > pto_observe_label_block(label))
+      continue; /* it has not begun */
     if (!access->is_read && access->label != label && access->lo < range.hi && range.lo < access->hi) return true;
   }
   return false;
@@ -64,9 +63,7 @@ void pto_observe_task_hold(struct pto_observation *o, const struct pto_observe_p
                            const struct pto_observe_text *text, const struct pto_observe_range *ranges,
                            uint32_t count) {
   struct pto_observe_task *task = task_of(o);
-  struct pto_observe_held held = {.param = *param, .label = o->call.label, .count = count};
-  held.task.task_number = o->call.payload->task_number;
-  memcpy(held.task.kernels, o->call.payload->kernels, sizeof held.task.kernels);
+  struct pto_observe_held held = {.task = o->call.task, .param = *param, .label = o->call.label, .count = count};
   snprintf(held.array, sizeof held.array, "%s", array);
   held.ranges = malloc(count * sizeof *ranges);
   held.text = malloc(sizeof *text);
@@ -119,12 +116,11 @@ static void add_left(struct pto_observation *o, const struct pto_observe_param *
   if (!left) return;
   for (uint32_t i = 0; i < missing->count; i++)
     pto_observe_shadow_leave(&o->shadow, missing->ranges[i].lo, missing->ranges[i].hi);
-  *left = (struct pto_observe_left){.param = *param,
+  *left = (struct pto_observe_left){.task = o->call.task,
+                                    .param = *param,
                                     .buffer_number = pto_observe_buffer_at(o, missing->ranges[0].lo),
                                     .ranges = missing->ranges,
                                     .count = missing->count};
-  left->task.task_number = o->call.payload->task_number;
-  memcpy(left->task.kernels, o->call.payload->kernels, sizeof left->task.kernels);
   memset(missing, 0, sizeof *missing);
   o->summary.outputs_left++;
 }
@@ -173,7 +169,8 @@ void pto_observe_task_skip(struct pto_observation *o, uint32_t slot, int64_t ele
         pto_grow(&o->skipped, &o->skipped_count, &o->skipped_capacity, sizeof *skipped);
     o->summary.is_short |= !skipped;
     if (!skipped) return;
-    *skipped = (struct pto_observe_skipped){.param = {.mode = mode, .index = i, .name = kernel->params[i].name},
+    *skipped = (struct pto_observe_skipped){.task = pto_observe_told_task(payload),
+                                            .param = {.mode = mode, .index = i, .name = kernel->params[i].name},
                                             .predicate_addr = (uintptr_t)cold->predicate_addr,
                                             .element = element,
                                             .value = cold->predicate_value,
@@ -181,8 +178,6 @@ void pto_observe_task_skip(struct pto_observation *o, uint32_t slot, int64_t ele
                                             .compare = cold->predicate_compare};
     pto_region_from_kernel_tensor(tensor, &skipped->param.region);
     skipped->buffer_number = pto_observe_buffer_at(o, skipped->param.region.start);
-    skipped->task.task_number = payload->task_number;
-    memcpy(skipped->task.kernels, payload->kernels, sizeof skipped->task.kernels);
   }
 }
 
@@ -198,7 +193,7 @@ static int order_accesses(const void *left, const void *right) {
 
 /* Two units that run at once: not those of blocks that run one after another. */
 static bool run_at_once(const struct pto_observe_task *task, uint32_t label, uint32_t other) {
-  return label != other && !(task->has_block_order && label / 4 != other / 4);
+  return label != other && !(task->has_block_order && pto_observe_label_block(label) != pto_observe_label_block(other));
 }
 
 static int order_by_unit(const void *left, const void *right) {
@@ -322,10 +317,10 @@ static void judge_outputs(struct pto_observation *o, const struct pto_observe_ta
   }
 }
 
-void pto_observe_task_end_unit(struct pto_observation *o, bool is_whole) {
+void pto_observe_task_end_unit(struct pto_observation *o, bool knows_writes) {
   struct pto_observe_task *task = task_of(o);
   if (!task) return;
-  task->is_whole &= is_whole;
+  task->knows_writes &= knows_writes;
   task->messages_left -= o->call.unit->count;
   if (task->messages_left) return;
   join_accesses(task);
@@ -333,7 +328,7 @@ void pto_observe_task_end_unit(struct pto_observation *o, bool is_whole) {
   judge_distance(o, task);
   tell_held(o, task);
   merge_writes(task);
-  if (task->is_whole) judge_outputs(o, task);
+  if (task->knows_writes) judge_outputs(o, task);
   free(task->accesses);
   *task = o->tasks[--o->task_count];
 }

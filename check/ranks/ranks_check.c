@@ -61,15 +61,14 @@ static const char *name_side(const struct pto_finding *finding, int i, char *tex
 
 /* ---- a rank by itself ---- */
 
-/* Its findings, with the rank in front. */
-static void add_of_rank(struct reporter *t, uint32_t rank, const struct pto_findings *own) {
+void pto_ranks_add_findings(struct pto_findings *all, uint32_t rank, const struct pto_findings *own, bool has_notes) {
   for (size_t i = 0; i < own->count; i++) {
     struct pto_finding finding = own->items[i];
     const size_t length = strlen(finding.sentence), remedy = finding.remedy ? strlen(finding.remedy) + 2 : 0;
-    if (pto_finding_kind_is_note(finding.kind)) continue;
+    if (!has_notes && pto_finding_kind_is_note(finding.kind)) continue;
     finding.has_ranks = true;
     finding.ranks[0] = finding.ranks[1] = rank;
-    pto_findings_add(t->findings, &finding, finding.remedy, "rank %" PRIu32 ": %.*s", rank,
+    pto_findings_add(all, &finding, finding.remedy, "rank %" PRIu32 ": %.*s", rank,
                      (int)(remedy < length ? length - remedy : length), finding.sentence);
   }
 }
@@ -80,7 +79,7 @@ static int check_rank(struct reporter *t, uint32_t rank, struct pto_error *error
   struct pto_findings own;
   pto_findings_init(&own);
   const int status = pto_session_check_order(session, session->rules, &own, &counts, error);
-  if (status == PTO_OK) add_of_rank(t, rank, &own);
+  if (status == PTO_OK) pto_ranks_add_findings(t->findings, rank, &own, false);
   pto_findings_fini(&own);
   t->counts->tasks += counts.tasks;
   t->counts->edges += counts.edges;

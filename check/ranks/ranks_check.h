@@ -21,4 +21,7 @@
 PTO_MUST_CHECK int pto_ranks_check(struct pto_ranks *ranks, struct pto_findings *findings,
                                    struct pto_order_counts *counts, struct pto_error *error);
 
+/* Adds what was found of this rank by itself, with the rank in front; notes, too, where `has_notes`. */
+void pto_ranks_add_findings(struct pto_findings *all, uint32_t rank, const struct pto_findings *own, bool has_notes);
+
 #endif

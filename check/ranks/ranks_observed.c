@@ -4,10 +4,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include <check/ranks/ranks_check.h>
 #include <check/session/observed_arrays.h>
 #include <runtime/base/base.h>
-#include <runtime/control/control.h>
-#include <sim/engine/observed_unit.h>
 #include <world/world_state.h>
 
 /* Of a window, as sentences call it. */
@@ -53,47 +52,9 @@ static bool find_window(void *context, uint64_t addr, struct pto_observe_window 
   return false;
 }
 
-/* ---- contexts, one at a time ---- */
-
-static int observe(struct pto_rank_observed *member, struct pto_runtime *rt, struct pto_error *error) {
-  struct pto_observe_options options = member->all->options;
-  options.rank = &member->place;
-  options.add_memory = pto_observed_add_block;
-  options.context = &member->all->ranks.sessions[member->place.index];
-  return pto_observation_create(rt, &options, &member->all->findings, &member->observation, error);
-}
-
-static int context_created(void *argument, struct pto_runtime *rt, void *memory, uint64_t memory_bytes,
-                           struct pto_error *error) {
-  struct pto_rank_observed *member = argument;
-  if (member->observation || !pto_port_is_observed(pto_runtime_port(rt))) {
-    member->all->contexts_left_out++;
-    return PTO_OK;
-  }
-  const int status = observe(member, rt, error);
-  if (status) return status;
-  pto_observation_add_device(member->observation, memory, memory_bytes);
-  member->rt = rt;
-  member->all->context_count++;
-  return PTO_OK;
-}
-
-static void context_destroyed(void *argument, struct pto_runtime *rt, const struct pto_context_counters *counters,
-                              const struct pto_trace *recording) {
-  struct pto_rank_observed *member = argument;
-  if (rt != member->rt) return;
-  const struct pto_observe_summary its = pto_observation_summary(member->observation);
-  pto_observe_summary_add(&member->all->so_far, &its);
-  member->task_count += counters->tasks;
-  member->most_tasks = pto_max_u64(member->most_tasks, counters->tasks);
-  pto_observation_destroy(member->observation);
-  member->observation = NULL;
-  member->rt = NULL;
-}
-
 /* ---- open ---- */
 
-static int watch(struct pto_ranks_observed *observed, uint32_t index) {
+static int watch(struct pto_ranks_observed *observed, uint32_t index, const struct pto_observe_options *observe) {
   struct pto_session *session = &observed->ranks.sessions[index];
   const struct pto_rank *rank = pto_world_rank(observed->ranks.world, index);
   struct pto_rank_observed *member = &observed->members[index];
@@ -104,13 +65,10 @@ static int watch(struct pto_ranks_observed *observed, uint32_t index) {
                                             .stack_bytes = rank->stack.size_bytes,
                                             .find_window = find_window,
                                             .context = member};
-  if (!session->rt) {
-    session->listener = (struct pto_session_listener){
-        .context_created = context_created, .context_destroyed = context_destroyed, .argument = member};
-    return PTO_EXIT_OK;
-  }
-  if (observe(member, session->rt, &observed->ranks.error)) return end(observed, PTO_EXIT_FAILED);
-  pto_observed_add_arrays(session, member->observation);
+  struct pto_observe_options options = *observe;
+  options.rank = &member->place;
+  if (pto_observed_session_open(&member->its, session, &options, &observed->findings, &observed->ranks.error))
+    return end(observed, PTO_EXIT_FAILED);
   return PTO_EXIT_OK;
 }
 
@@ -118,7 +76,7 @@ int pto_ranks_observed_open(struct pto_ranks_observed *observed, const struct pt
                             uint32_t rank_count, const struct pto_observe_options *observe) {
   struct pto_session_options its;
   struct pto_config config;
-  *observed = (struct pto_ranks_observed){.options = *observe};
+  *observed = (struct pto_ranks_observed){0};
   pto_findings_init(&observed->findings);
   if (pto_session_copy_options(&its, &config, options, &observed->ranks.error)) return end(observed, PTO_EXIT_USAGE);
   config.engine = "observed virtual";
@@ -130,24 +88,19 @@ int pto_ranks_observed_open(struct pto_ranks_observed *observed, const struct pt
     pto_error_set(&observed->ranks.error, PTO_ENOMEM, "no memory to observe %" PRIu32 " ranks", rank_count);
     return end(observed, PTO_EXIT_FAILED);
   }
-  for (uint32_t i = 0; code == PTO_EXIT_OK && i < rank_count; i++) code = watch(observed, i);
+  for (uint32_t i = 0; code == PTO_EXIT_OK && i < rank_count; i++) code = watch(observed, i, observe);
   observed->is_open = code == PTO_EXIT_OK;
   return code;
 }
 
 /* ---- run ---- */
 
-static uint64_t tasks_of(const struct pto_ranks_observed *observed, uint32_t rank) {
-  return observed->context_count ? observed->members[rank].task_count
-                                 : observed->ranks.sessions[rank].result.stats.tasks;
-}
-
 /* Once the run is known, which has told its number of tasks. */
 static int check_range(struct pto_ranks_observed *observed) {
-  const struct pto_observe_options *observe = &observed->options;
+  const struct pto_observe_options *observe = &observed->members[0].its.options;
   uint64_t most = 0;
   for (uint32_t i = 0; i < observed->ranks.rank_count; i++)
-    most = pto_max_u64(most, observed->context_count ? observed->members[i].most_tasks : tasks_of(observed, i));
+    most = pto_max_u64(most, pto_observed_session_most_tasks(&observed->members[i].its));
   if (!observe->has_tasks || observe->last_task < most) return observed->ranks.exit_code;
   pto_error_set(&observed->ranks.error, PTO_EINVAL,
                 "--observe-tasks: there is no task %" PRIu64 ": no rank has more than %" PRIu64 ", and the first is 0",
@@ -155,16 +108,30 @@ static int check_range(struct pto_ranks_observed *observed) {
   return end(observed, PTO_EXIT_USAGE);
 }
 
+/* What is told of each rank's run beside what its kernels touch. */
+static void judge(struct pto_ranks_observed *observed) {
+  for (uint32_t i = 0; i < observed->ranks.rank_count; i++)
+    pto_session_name_nodes(&observed->ranks.sessions[i], &observed->findings);
+  for (uint32_t i = 0; i < observed->ranks.rank_count; i++) {
+    struct pto_findings own;
+    pto_findings_init(&own);
+    pto_observed_session_judge(&observed->members[i].its, &own);
+    pto_ranks_add_findings(&observed->findings, i, &own, true);
+    pto_findings_fini(&own);
+  }
+}
+
 int pto_ranks_observed_run(struct pto_ranks_observed *observed) {
   int code = pto_ranks_execute(&observed->ranks);
+  judge(observed);
   if (code == PTO_EXIT_OK) code = check_range(observed);
-  if (code != PTO_EXIT_OK || !pto_ranks_observed_summary(observed).is_short) return code;
-  pto_error_set(&observed->ranks.error, PTO_ENOMEM, "no memory for what kernels read and write");
+  const struct pto_observe_summary summary = pto_ranks_observed_summary(observed);
+  if (code != PTO_EXIT_OK || !pto_observe_summary_fails(&summary, &observed->ranks.error)) return code;
   return end(observed, PTO_EXIT_FAILED);
 }
 
 void pto_ranks_observed_close(struct pto_ranks_observed *observed) {
-  for (uint32_t i = 0; i < PTO_MAX_RANKS; i++) pto_observation_destroy(observed->members[i].observation);
+  for (uint32_t i = 0; i < PTO_MAX_RANKS; i++) pto_observed_session_close(&observed->members[i].its);
   pto_observe_group_destroy(observed->group);
   pto_ranks_fini(&observed->ranks);
   pto_findings_fini(&observed->findings);
@@ -182,10 +149,9 @@ int pto_ranks_observed_exit(const struct pto_ranks_observed *observed) {
 }
 
 struct pto_observe_summary pto_ranks_observed_summary(const struct pto_ranks_observed *observed) {
-  struct pto_observe_summary all = observed->so_far;
+  struct pto_observe_summary all = {0};
   for (uint32_t i = 0; i < observed->ranks.rank_count; i++) {
-    if (!observed->members[i].observation) continue;
-    const struct pto_observe_summary its = pto_observation_summary(observed->members[i].observation);
+    const struct pto_observe_summary its = pto_observed_session_summary(&observed->members[i].its);
     pto_observe_summary_add(&all, &its);
   }
   return all;
@@ -193,6 +159,15 @@ struct pto_observe_summary pto_ranks_observed_summary(const struct pto_ranks_obs
 
 uint64_t pto_ranks_observed_tasks(const struct pto_ranks_observed *observed) {
   uint64_t tasks = 0;
-  for (uint32_t i = 0; observed->is_open && i < observed->ranks.rank_count; i++) tasks += tasks_of(observed, i);
+  for (uint32_t i = 0; observed->is_open && i < observed->ranks.rank_count; i++)
+    tasks += pto_observed_session_tasks(&observed->members[i].its);
   return tasks;
+}
+
+void pto_ranks_observed_contexts(const struct pto_ranks_observed *observed, uint64_t *count, uint64_t *left_out) {
+  *count = *left_out = 0;
+  for (uint32_t i = 0; i < observed->ranks.rank_count; i++) {
+    *count += observed->members[i].its.context_count;
+    *left_out += observed->members[i].its.contexts_left_out;
+  }
 }

@@ -5,8 +5,7 @@
  *   open (as pto_ranks_init_judged, on engine "observed virtual") → run → close
  *
  * An observation a rank (check/observe/observe.h); a rank's windows, which its observation asks for, are memory of its
- * own.  A rank that drives contexts is observed in one after another; one that is made while another of the rank lives
- * is not observed, and counted.
+ * own.
  *
  * One process and one thread: the memory of all ranks is closed while a kernel of one is observed.  Owns ranks,
  * observations and findings until close.  Control thread.
@@ -14,27 +13,22 @@
 #ifndef PTO_CHECK_RANKS_RANKS_OBSERVED_H
 #define PTO_CHECK_RANKS_RANKS_OBSERVED_H
 
-#include <check/observe/observe.h>
 #include <check/ranks/ranks.h>
+#include <check/session/observed_session.h>
 
 struct pto_rank_observed {
   struct pto_observe_rank place;
   struct pto_ranks_observed *all;
-  struct pto_observation *observation; /* of contexts: of the one that lives */
-  struct pto_runtime *rt;              /* of a context that the observation is of */
-  uint64_t task_count, most_tasks;     /* of all contexts that are gone, and of one: numbers begin anew with each */
+  struct pto_observed_session its;
 };
 
 struct pto_ranks_observed {
   struct pto_ranks ranks;
   struct pto_findings findings;
-  struct pto_observe_options options;
   struct pto_observe_group *group;
   struct pto_rank_observed members[PTO_MAX_RANKS];
   struct pto_window_name *names;
-  struct pto_observe_summary so_far; /* of contexts that are gone */
-  bool is_open;                      /* all ranks are watched */
-  uint32_t context_count, contexts_left_out;
+  bool is_open; /* all ranks are watched */
 };
 
 /* Both return an enum pto_exit, with the sentence in ranks.error; close is due in any case. */
@@ -49,5 +43,7 @@ int pto_ranks_observed_exit(const struct pto_ranks_observed *observed);
 /* Of all ranks. */
 struct pto_observe_summary pto_ranks_observed_summary(const struct pto_ranks_observed *observed);
 uint64_t pto_ranks_observed_tasks(const struct pto_ranks_observed *observed);
+/* Contexts that were observed, and that were not. */
+void pto_ranks_observed_contexts(const struct pto_ranks_observed *observed, uint64_t *count, uint64_t *left_out);
 
 #endif

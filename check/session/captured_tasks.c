@@ -9,6 +9,7 @@
 
 #include <check/session/session.h>
 #include <check/task/capture.h>
+#include <pto/core.h>
 #include <runtime/base/closest.h>
 #include <runtime/trace/trace_words.h>
 
@@ -164,7 +165,7 @@ static void ask_for_kernel(const struct pto_session *session, const struct pto_t
   if (!term->name || !trace) return;
   pto_closest_begin(&closest, term->name);
   for (uint64_t i = 0; i < trace->tasks.count; i++)
-    for (uint32_t role = 0; role < 3; role++) {
+    for (uint32_t role = 0; role < PTO_ROLE_COUNT; role++) {
       const struct pto_kernel *kernel = pto_trace_task_kernel(trace, i, role);
       if (kernel) pto_closest_consider(&closest, kernel->name);
     }

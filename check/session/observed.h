@@ -4,26 +4,17 @@
  *
  *   open → run → close, with findings, counts and the session's result to be read before close
  *
- * A program that drives contexts is observed in one context after another; a context that is made while another one
- * lives is not observed, and counted.
- *
  * Owns the session and the findings until close.  One at a time in a process; the control thread.
  */
 #ifndef PTO_CHECK_SESSION_OBSERVED_H
 #define PTO_CHECK_SESSION_OBSERVED_H
 
-#include <check/observe/observe.h>
-#include <check/session/session.h>
+#include <check/session/observed_session.h>
 
 struct pto_observed {
   struct pto_session session;
   struct pto_findings findings;
-  struct pto_observe_options options;
-  struct pto_observation *observation; /* of contexts: of the one that lives */
-  struct pto_runtime *rt;              /* of a context that the observation is of */
-  struct pto_observe_summary so_far;   /* of contexts that are gone */
-  uint64_t task_count, most_tasks;     /* of all contexts that are gone, and of one: numbers begin anew with each */
-  uint32_t context_count, contexts_left_out;
+  struct pto_observed_session its;
 };
 
 /* Both return an enum pto_exit, with the sentence in session.result; close is due in any case. */
@@ -36,7 +27,6 @@ void pto_observed_close(struct pto_observed *observed);
 /* A run that failed or is wrong counts more than a finding. */
 int pto_observed_exit(const struct pto_observed *observed);
 struct pto_observe_summary pto_observed_summary(const struct pto_observed *observed);
-/* Those of contexts are counted as they are observed: the program need not report all. */
 uint64_t pto_observed_tasks(const struct pto_observed *observed);
 
 #endif

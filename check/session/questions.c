@@ -10,6 +10,7 @@
 #include <check/session/graph_program.h>
 #include <check/session/refusals.h>
 #include <check/session/remarks.h>
+#include <pto/world.h>
 #include <runtime/control/control.h>
 
 const struct pto_trace *pto_session_trace(const struct pto_session *session) {
@@ -85,9 +86,15 @@ static void name_nodes(struct pto_finding *finding, const struct pto_export_info
   memset(finding->places, 0, sizeof finding->places);
 }
 
+/* Of ranks, whether it is this one's. */
+static bool is_of(const struct pto_session *session, const struct pto_finding *finding) {
+  return !finding->has_ranks || !session->config.rank || finding->ranks[0] == pto_rank_index(session->config.rank);
+}
+
 void pto_session_name_nodes(const struct pto_session *session, struct pto_findings *findings) {
   const struct pto_export_info info = pto_session_info(session);
-  for (uint32_t i = 0; info.groups && i < findings->count; i++) name_nodes(&findings->items[i], &info);
+  for (uint32_t i = 0; info.groups && i < findings->count; i++)
+    if (is_of(session, &findings->items[i])) name_nodes(&findings->items[i], &info);
 }
 
 int pto_session_has_graph(const struct pto_session *session, struct pto_error *error) {

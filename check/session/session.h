@@ -132,7 +132,8 @@ PTO_MUST_CHECK int pto_session_check_order(const struct pto_session *session, ui
                                            struct pto_findings *findings, struct pto_order_counts *counts,
                                            struct pto_error *error);
 
-/* Findings of a session whose program is a graph tell the nodes of their tasks, and no lines.  Once. */
+/* Findings of a session whose program is a graph tell the nodes of their tasks, and no lines; of several ranks those of
+ * the session's own.  Once. */
 void pto_session_name_nodes(const struct pto_session *session, struct pto_findings *findings);
 /* Takes back what is told of seeds where the program has used none. */
 void pto_session_cover_seeds(const struct pto_session *session, struct pto_coverage *coverage);

@@ -40,24 +40,27 @@ struct told {
 };
 
 static struct told told_now(void) {
+  const struct pto_observed_session *its = &observed.its;
   if (!rank_count)
     return (struct told){.result = &observed.session.result,
                          .findings = &observed.findings,
                          .error = &observed.session.result.error,
                          .summary = pto_observed_summary(&observed),
                          .tasks = pto_observed_tasks(&observed),
-                         .contexts = observed.context_count,
-                         .contexts_left_out = observed.contexts_left_out,
-                         .is_known = observed.observation || observed.context_count || observed.contexts_left_out,
+                         .contexts = its->context_count,
+                         .contexts_left_out = its->contexts_left_out,
+                         .is_known = its->observation || its->context_count || its->contexts_left_out,
                          .exit_code = pto_observed_exit(&observed)};
   static const struct pto_run_result none;
+  uint64_t contexts, left_out;
+  pto_ranks_observed_contexts(&ranked, &contexts, &left_out);
   return (struct told){.result = ranked.ranks.sessions ? &ranked.ranks.sessions[0].result : &none,
                        .findings = &ranked.findings,
                        .error = &ranked.ranks.error,
                        .summary = pto_ranks_observed_summary(&ranked),
                        .tasks = pto_ranks_observed_tasks(&ranked),
-                       .contexts = ranked.context_count,
-                       .contexts_left_out = ranked.contexts_left_out,
+                       .contexts = contexts,
+                       .contexts_left_out = left_out,
                        .is_known = ranked.is_open,
                        .exit_code = pto_ranks_observed_exit(&ranked)};
 }

@@ -42,8 +42,8 @@
   X(HELD, held_params, "", "held parameter", "held parameters")                                                        \
   X(TASK_ORDER, task_order, "the order of ", "task", "tasks")                                                          \
   X(LEFT_OUT, calls_left_out, "", "kernel call left out, as asked", "kernel calls left out, as asked")                 \
-  X(TOO_LARGE, calls_too_large, "", "kernel call that writes more pages than there is room for",                       \
-    "kernel calls that write more pages than there is room for")                                                       \
+  X(TOO_LARGE, calls_too_large, "", "kernel call that touches more pages than there is room for",                      \
+    "kernel calls that touch more pages than there is room for")                                                       \
   X(CONTEXTS, contexts, "", "context", "contexts")                                                                     \
   X(BORROWED, borrowed_by_dispatches, "what ", "queued dispatch borrows", "queued dispatches borrow")                  \
   X(ORDERS, orders, "", "order of calls", "orders of calls")                                                           \

@@ -48,7 +48,7 @@ static void test_rows_add_up_and_one_command_stands_behind_all_that_it_judges(vo
   expect_text(&coverage,
               "  judged: 6 accesses that tasks declare\n"
               "  not judged: what 2 tasks touch beside what they declare, 1 scalar that is an address (check "
-              "--observe); 2 held parameters (explore); 1 kernel call that writes more pages than there is "
+              "--observe); 2 held parameters (explore); 1 kernel call that touches more pages than there is "
               "room for\n");
 }
 

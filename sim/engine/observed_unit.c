@@ -72,12 +72,12 @@ void pto_observed_call_measure_local(const struct pto_message *message, struct p
 }
 
 struct pto_core pto_observed_call_move(const struct pto_message *message, const struct pto_core *view,
-                                       uint32_t core_count, enum pto_observed_place place) {
+                                       uint32_t core_count, enum pto_observed_core core) {
   const struct pto_kernel *const *kernels = message->payload->kernels;
   const bool has_pair = kernels[PTO_ROLE_AIV0] && kernels[PTO_ROLE_AIV1]; /* which stand on lanes of their own */
   struct pto_core moved = *view;
   if (view->kind == PTO_AIV && !has_pair) moved.lane = 3 - view->lane;
-  if (place == PTO_OBSERVED_ITS_LANE) return moved;
+  if (core == PTO_OBSERVED_ITS_LANE) return moved;
   moved.cluster = (view->cluster + 1) % (core_count / 3);
   moved.index = 3 * moved.cluster + moved.lane;
   return moved;

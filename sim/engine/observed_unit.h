@@ -69,7 +69,7 @@ struct pto_observe_schedule {
 };
 
 /* Where a call that is run again sees itself. */
-enum pto_observed_place {
+enum pto_observed_core {
   PTO_OBSERVED_OWN,     /* on its core */
   PTO_OBSERVED_OTHER,   /* on another core of its kind: of another cluster, and in the other lane if it may be there */
   PTO_OBSERVED_ITS_LANE /* in that core's lane, with the cluster and the number of its own: to tell what it looks at */
@@ -79,7 +79,7 @@ enum pto_observed_place {
 struct pto_observed_ops {
   void (*set)(struct pto_port *port, const struct pto_engine_observer *observer);
   int (*run)(struct pto_port *port, struct pto_observed_fill fill);
-  void (*move)(struct pto_port *port, enum pto_observed_place place);
+  void (*move)(struct pto_port *port, enum pto_observed_core core);
   bool (*later)(struct pto_port *port, bool is_later);              /* NULL: no unit waits */
   uint32_t (*give_up)(struct pto_port *port, const char *sentence); /* NULL: no unit waits */
   void (*abandon)(struct pto_port *port);
@@ -106,8 +106,8 @@ static inline int pto_observed_unit_run(struct pto_port *port, struct pto_observ
 }
 /* Where the next runs of a unit that does not wait see themselves, with the same local memory.  Where the chip has no
  * other core, they see the true one. */
-static inline void pto_observed_unit_move(struct pto_port *port, enum pto_observed_place place) {
-  port->ops->observed->move(port, place);
+static inline void pto_observed_unit_move(struct pto_port *port, enum pto_observed_core core) {
+  port->ops->observed->move(port, core);
 }
 /* Whether the cores of a unit that waits are told another time in its next runs (pto_core_now), which stands still in
  * either case; whether one of them has asked for it in the runs so far. */
@@ -137,9 +137,9 @@ static inline const struct pto_observed_local *pto_observed_unit_local(struct pt
 /* The local memory of the message's core as a run begins with it. */
 void pto_observed_call_fill_local(const struct pto_message *message, const struct pto_core *view,
                                   const struct pto_observed_local *local, struct pto_observed_fill fill);
-/* The core as a call sees it at this place, which is not its own. */
+/* What a call sees that sees itself on this core, which is not its own. */
 struct pto_core pto_observed_call_move(const struct pto_message *message, const struct pto_core *view,
-                                       uint32_t core_count, enum pto_observed_place place);
+                                       uint32_t core_count, enum pto_observed_core core);
 /* What one call states or has touched, into `local` where that is less. */
 void pto_observed_call_measure_local(const struct pto_message *message, struct pto_core *view,
                                      struct pto_observed_local *local);

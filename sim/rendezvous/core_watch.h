@@ -14,6 +14,10 @@
 
 #include <runtime/port/port.h>
 
+#define PTO_ELEMENT_HEADER_BYTES 8u /* an element's length, in front of it */
+/* What an element takes of a FIFO's PTO_CORE_FIFO_BYTES. */
+static inline uint64_t pto_core_footprint_bytes(uint64_t size_bytes) { return PTO_ELEMENT_HEADER_BYTES + size_bytes; }
+
 enum pto_core_event_kind {
   PTO_CORE_RESUMED = 1, /* the core runs from here on, */
   PTO_CORE_SUSPENDED,   /* and not any more; both by the engine */

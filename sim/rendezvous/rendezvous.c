@@ -344,8 +344,6 @@ static bool fills_barrier(struct pto_rendezvous_table *table, struct pto_rendezv
 
 /* ---- FIFOs ---- */
 
-static uint64_t footprint(uint64_t size_bytes) { return PTO_ELEMENT_HEADER_BYTES + size_bytes; }
-
 static void copy_to_ring(char *ring, uint64_t at, const void *data, uint64_t size_bytes) {
   const uint64_t offset = at & FIFO_MASK, first = pto_min_u64(size_bytes, PTO_CORE_FIFO_BYTES - offset);
   memcpy(ring + offset, data, first);
@@ -371,7 +369,7 @@ void pto_rendezvous_publish(struct pto_rendezvous_table *table, struct pto_rende
                             uint64_t size_bytes) {
   struct pto_rendezvous *rendezvous = &table->items[from.rendezvous];
   struct pto_rendezvous_seat *consumer = &rendezvous->seats[to];
-  rendezvous->fifos[from.role][to].written += footprint(size_bytes);
+  rendezvous->fifos[from.role][to].written += pto_core_footprint_bytes(size_bytes);
   pto_rendezvous_change(table);
   if (consumer->waits_for == PTO_WAITS_FOR_ELEMENT && consumer->subject == from.role) wake(table, consumer);
 }
@@ -380,7 +378,7 @@ void pto_rendezvous_release(struct pto_rendezvous_table *table, struct pto_rende
                             uint64_t size_bytes) {
   struct pto_rendezvous *rendezvous = &table->items[to.rendezvous];
   struct pto_rendezvous_seat *producer = &rendezvous->seats[from];
-  rendezvous->fifos[from][to.role].read += footprint(size_bytes);
+  rendezvous->fifos[from][to.role].read += pto_core_footprint_bytes(size_bytes);
   pto_rendezvous_change(table);
   if (producer->waits_for == PTO_WAITS_FOR_ROOM && producer->subject == to.role) wake(table, producer);
 }
@@ -409,7 +407,8 @@ enum pto_rendezvous_answer pto_rendezvous_ask(struct pto_rendezvous_table *table
     return PTO_RENDEZVOUS_DONE;
   case PTO_WAITS_FOR_ROOM:
     fifo = &own->fifos[member.role][subject];
-    if (fifo->written - fifo->read + footprint(question->size_bytes) <= PTO_CORE_FIFO_BYTES) return PTO_RENDEZVOUS_DONE;
+    if (fifo->written - fifo->read + pto_core_footprint_bytes(question->size_bytes) <= PTO_CORE_FIFO_BYTES)
+      return PTO_RENDEZVOUS_DONE;
     seat->room_bytes = question->size_bytes;
     break;
   case PTO_WAITS_FOR_ELEMENT:

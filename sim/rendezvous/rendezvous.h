@@ -27,9 +27,9 @@
 #include <runtime/port/core_port.h>
 #include <runtime/port/core_waits.h>
 #include <runtime/port/port.h>
+#include <sim/rendezvous/core_watch.h>
 
 #define PTO_RENDEZVOUS_NONE UINT32_MAX
-#define PTO_ELEMENT_HEADER_BYTES 8u /* an element's length, in front of it */
 
 enum pto_at_barrier { PTO_AT_NO_BARRIER = 0, PTO_AT_BARRIER, PTO_THROUGH_BARRIER };
 

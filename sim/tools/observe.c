@@ -38,7 +38,7 @@ struct engine_observe {
   struct pto_observed_unit unit;
   struct pto_observed_local local; /* of that unit */
   uint32_t run_count;
-  enum pto_observed_place place; /* of its next runs */
+  enum pto_observed_core seen_core; /* of its next runs */
   bool has_asked_time;
   uint64_t now_ns; /* what its cores are told; it stands still */
   struct pto_completion *done;
@@ -56,8 +56,8 @@ static void run_alone(struct engine_observe *engine, const struct pto_message *m
   struct pto_core *view = &engine->views[message->core];
   struct pto_kernel_args args;
   pto_message_args(message, view, &args);
-  const struct pto_core moved = pto_observed_call_move(message, view, engine->core_count, engine->place);
-  if (engine->place != PTO_OBSERVED_OWN) args.core = &moved;
+  const struct pto_core moved = pto_observed_call_move(message, view, engine->core_count, engine->seen_core);
+  if (engine->seen_core != PTO_OBSERVED_OWN) args.core = &moved;
   core->status = pto_solo_run(&engine->solo, message, &args);
   memcpy(core->message, engine->solo.message, sizeof core->message);
 }
@@ -183,7 +183,7 @@ static int engine_run(struct pto_port *port, struct pto_observed_fill fill) {
   return first_status;
 }
 
-static void engine_move(struct pto_port *port, enum pto_observed_place place) { engine_of(port)->place = place; }
+static void engine_move(struct pto_port *port, enum pto_observed_core core) { engine_of(port)->seen_core = core; }
 
 /* A day. */
 #define LATER_NS UINT64_C(86400000000007)

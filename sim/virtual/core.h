@@ -107,7 +107,7 @@ struct pto_virtual_observed {
   const struct pto_message *message;
   uint32_t run_count;
   struct pto_observed_local local;
-  enum pto_observed_place place;            /* of its next runs */
+  enum pto_observed_core seen_core;         /* of its next runs */
   int status;                               /* of its first run, */
   char sentence[PTO_VIRTUAL_SENTENCE_SIZE]; /* and what that left */
 };

@@ -486,8 +486,8 @@ static void engine_set_observer(struct pto_port *port, const struct pto_engine_o
 static int engine_run_unit(struct pto_port *port, struct pto_observed_fill fill) {
   return pto_virtual_cores_run_observed(&engine_of(port)->cores, fill);
 }
-static void engine_move_unit(struct pto_port *port, enum pto_observed_place place) {
-  engine_of(port)->cores.observed.place = place;
+static void engine_move_unit(struct pto_port *port, enum pto_observed_core core) {
+  engine_of(port)->cores.observed.seen_core = core;
 }
 static void engine_abandon_unit(struct pto_port *port) {
   struct pto_solo *solo = &engine_of(port)->cores.solo;

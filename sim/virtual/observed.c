@@ -22,8 +22,8 @@ int pto_virtual_cores_run_observed(struct pto_virtual_cores *cores, struct pto_o
   struct pto_kernel_args args;
   pto_observed_call_fill_local(observed->message, view, &observed->local, fill);
   pto_message_args(observed->message, view, &args);
-  const struct pto_core moved = pto_observed_call_move(observed->message, view, cores->core_count, observed->place);
-  if (observed->place != PTO_OBSERVED_OWN) args.core = &moved;
+  const struct pto_core moved = pto_observed_call_move(observed->message, view, cores->core_count, observed->seen_core);
+  if (observed->seen_core != PTO_OBSERVED_OWN) args.core = &moved;
   pto_solo_limited(&cores->solo, observed->run_count > 0, false);
   const int status = pto_solo_run(&cores->solo, observed->message, &args);
   pto_solo_limited(&cores->solo, false, false);

@@ -57,6 +57,20 @@ RUN(counts_beside) { /* z; by a mistake, how often it was called in the word beh
 }
 KERNEL(counts_beside, 2, OUT);
 
+RUN(counts_beside_each) { /* the same of two cores, each with its half of z */
+  const uint64_t half = numel(a, 0) / 2, first = a->core->role == PTO_ROLE_AIC ? 0 : half;
+  for (uint64_t i = first; i < first + half; i++) ((uint32_t *)a->tensors[0].addr)[i] = 5;
+  if (MISTAKE(a)) ((uint32_t *)a->tensors[0].addr)[numel(a, 0)]++;
+  beside_calls++;
+  return 0;
+}
+static const struct pto_kernel counts_beside_each_kernel = {.name = "counts_beside_each",
+                                                            .cores = PTO_AIV | PTO_AIC,
+                                                            .flags = PTO_KERNEL_WAITS,
+                                                            .params = LIST(OUT),
+                                                            .param_count = 2,
+                                                            .run = counts_beside_each};
+
 RUN(by_address) { /* z = x; by a mistake of the array whose address it knows */
   const float *x = MISTAKE(a) ? w.b : X(a, 0);
   for (uint64_t i = 0; i < numel(a, 1); i++) X(a, 1)[i] = x[i];
@@ -216,6 +230,12 @@ BODY(writes_past_beside) {
 BODY(counts_beside_array) {
   struct pto_tensor z = pto_external_tensor(rt, w.beside.array, PTO_UINT32, 1, (uint64_t[]){64});
   return one(rt, &counts_beside_kernel, &z, w.mistake);
+}
+BODY(counts_beside_array_on_two_cores) {
+  struct pto_tensor z = pto_external_tensor(rt, w.beside.array, PTO_UINT32, 1, (uint64_t[]){64});
+  struct pto_param params[] = {pto_output(&z), pto_scalar_u64(w.mistake)};
+  const struct pto_launch launch = {.aic = &counts_beside_each_kernel, .aiv0 = &counts_beside_each_kernel};
+  return pto_submit(rt, &launch, params, 2, NULL);
 }
 BODY(writes_past_a_view) {
   struct pto_tensor z = part(&w.tout, 100, 200, 1), rest[] = {part(&w.tout, 0, 100, 1), part(&w.tout, 200, 4096, 1)};
@@ -379,7 +399,8 @@ static const struct planted planted[] = {
       {"write outside", "writes bytes [32, 36) of array b (buffer", "16 bytes behind param 0 x"}}},
     {"of a read of an array that has nothing to do with the task no distance is told",
      reads_an_array_of_its_own,
-     {{"read outside", "of array b (buffer 2), which it does not declare: far from all of its parameters;"}}},
+     {{"read outside", "of array b (buffer 2) (elements [0] to [15] of f32[4096]), which it does not declare: far from "
+                       "all of its parameters;"}}},
     {"of many bytes that are not declared the few that are read are found",
      reads_here_and_there,
      {{"read outside", "reads bytes [400, 404), [12000, 12004) of array a"},
@@ -394,7 +415,8 @@ static const struct planted planted[] = {
     {"blocks that write the same bytes are found",
      overlaps_a_block,
      {{"blocks",
-       "block 1 writes bytes [512, 516) of array out (buffer 3), through param 0 z (output), which its block 2 "
+       "block 1 writes bytes [512, 516) of array out (buffer 3) (element [128] of f32[4096]), through param 0 z "
+       "(output), which its block 2 "
        "writes too: nothing orders the two",
        "; let one of the two alone write them"}}},
     {"a block that reads what the next one writes is found",
@@ -409,7 +431,8 @@ static const struct planted planted[] = {
     {"blocks that share a byte of two elements are told as that alone",
      shares_a_byte,
      {{"blocks",
-       "block 0 writes bytes [3, 4) of array out (buffer 3), through param 0 z (output), which its block 1 "
+       "block 0 writes bytes [3, 4) of array out (buffer 3) (element [0] of f32[4096]), through param 0 z (output), "
+       "which its block 1 "
        "writes too",
        "`part = (count + 2 * parts - 1) / (2 * parts) * 2`"},
       {"blocks", "block 2 writes bytes [10, 11) of array out"}}},
@@ -473,15 +496,17 @@ static void two_cores_of_a_finding_have_their_kernels_and_parameters(void **stat
 
 /* Memory beside an array may be the heap's own, which changes between two runs. */
 static void bytes_beside_an_array_are_never_put_back(void **state) {
-  const struct planted counts = {.body = counts_beside_array};
+  const struct planted counts[] = {{.body = counts_beside_array}, {.body = counts_beside_array_on_two_cores}};
   const struct pto_observe_options all = {0};
-  struct run result;
-  w.beside.behind[0] = beside_calls = 0;
-  run(&counts, 1, &all, &result);
-  assert_true(beside_calls > 1);
-  assert_int_equal(w.beside.behind[0], beside_calls);
-  assert_int_equal(result.findings.total, 1);
-  pto_findings_fini(&result.findings);
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(counts); i++) {
+    struct run result;
+    w.beside.behind[0] = beside_calls = 0;
+    run(&counts[i], 1, &all, &result);
+    assert_true(beside_calls > 1);
+    assert_int_equal(w.beside.behind[0], beside_calls);
+    assert_int_equal(result.findings.total, 1);
+    pto_findings_fini(&result.findings);
+  }
 }
 
 static void only_what_is_asked_for_is_observed(void **state) {

@@ -50,7 +50,7 @@ RUN(count_up) { /* as often as z says */
   const uint32_t times = MISTAKE(a) ? *(uint32_t *)a->tensors[1].addr : 3;
   float sum = 0;
   for (uint32_t i = 0; i < times; i++) sum = sum * 0.5f + X(a, 0)[i % 8];
-  X(a, 1)[0] = sum;
+  for (uint64_t i = 0; i < numel(a, 1); i++) X(a, 1)[i] = sum;
   return 0;
 }
 KERNEL(count_up, 3, IN, OUT);
@@ -95,6 +95,16 @@ RUN(count) {
   return 0;
 }
 KERNEL(count, 2, OUT);
+
+static uint32_t stays_calls;
+RUN(stays) { /* by a mistake for ever, but for the first call */
+  for (uint64_t i = 0; i < numel(a, 0); i++) X(a, 0)[i] = 1;
+  if (MISTAKE(a) && stays_calls++)
+    for (;;) {
+    }
+  return 0;
+}
+KERNEL(stays, 2, OUT);
 
 RUN(use_local) { /* what it left in local memory before, or has put there now */
   float *local = a->core->local.addr;
@@ -227,6 +237,10 @@ BODY(counts_by_an_output) {
   struct pto_tensor x = part(&w.ta, 0, 8, 1), z = part(&w.tout, 0, 1, 1);
   return two(rt, &count_up_kernel, &x, &z, w.mistake);
 }
+BODY(counts_by_the_first_of_two) {
+  struct pto_tensor x = part(&w.ta, 0, 8, 1), z = part(&w.tout, 0, 2, 1);
+  return two(rt, &count_up_kernel, &x, &z, w.mistake);
+}
 
 BODY(writes_an_input) {
   struct pto_tensor x = part(&w.tb, 0, 256, 1), z = fresh(rt, PTO_FLOAT32, 256);
@@ -308,6 +322,10 @@ BODY(counts_its_calls) {
   struct pto_tensor z = fresh(rt, PTO_FLOAT32, 16);
   return one(rt, &count_kernel, &z, w.mistake);
 }
+BODY(comes_back_once) {
+  struct pto_tensor z = fresh(rt, PTO_FLOAT32, 16);
+  return one(rt, &stays_kernel, &z, w.mistake);
+}
 BODY(reads_far_local_memory) {
   struct pto_tensor z = fresh(rt, PTO_FLOAT32, 16);
   return one(rt, &use_far_local_kernel, &z, w.mistake);
@@ -374,7 +392,10 @@ static const struct planted planted[] = {
      {{"read output", "reads bytes [0, 64) of array b", "declare param 1 INOUT"}}},
     {"a read that keeps the kernel from coming back is found",
      counts_by_an_output,
-     {{"read output", "reads bytes [0, 4) of array out", "it does not come back"}}},
+     {{"read output", "reads bytes [0, 4) of array out", "with other values there, it does not come back"}}},
+    {"the same where the last run of the search comes back",
+     counts_by_the_first_of_two,
+     {{"read output", "reads bytes [0, 4) of array out", "with other values there, it does not come back"}}},
     {"a write through an INPUT is found",
      writes_an_input,
      {{"write input", "writes bytes [12, 16) of array b", "declare param 0 INOUT"}}},
@@ -413,6 +434,9 @@ static const struct planted planted[] = {
      looks_up_beside_a_core_that_waits,
      {{"read output", "reads bytes [0, 4) of buffer 4,", "it ends in a signal"}}},
     {"a kernel that counts its calls is unstable", counts_its_calls, {{"unstable", "task 0 (count) is run twice"}}},
+    {"a kernel that comes back once is unstable",
+     comes_back_once,
+     {{"unstable", "task 0 (stays) is run twice over the same bytes, and the second time it does not come back:"}}},
     {"a sum that one call of many sets is found where a scalar says so",
      sets_a_sum_late,
      {{"mode", "of task 8 (adds_or_sets), byte 0 of array b"}}},
@@ -470,6 +494,32 @@ static void another_engine_is_refused(void **state) {
   pto_runtime_destroy(rt);
 }
 
+static struct run another_run;
+BODY(observes_another_run) {
+  const struct planted another = {.body = writes_an_input};
+  const struct world own = w;
+  run(&another, 1, &(struct pto_observe_options){0}, &another_run);
+  w = own; /* with tensors of this runtime */
+  return writes_an_input(rt);
+}
+static void a_run_within_an_observed_one_is_not_observed_and_says_so(void **state) {
+  const struct planted outer = {.body = observes_another_run};
+  const struct pto_observe_options all = {0};
+  struct run result;
+  struct pto_error error;
+  run(&outer, 1, &all, &result);
+  assert_int_equal(another_run.status, PTO_OK);
+  assert_int_equal(another_run.findings.total, 0);
+  assert_int_equal(another_run.summary.calls, 0);
+  assert_true(pto_observe_summary_fails(&another_run.summary, &error));
+  assert_string_equal(error.sentence, "another run of this process is being observed");
+  assert_int_equal(result.status, PTO_OK);
+  assert_int_equal(result.findings.total, 1);
+  assert_false(pto_observe_summary_fails(&result.summary, &error));
+  pto_findings_fini(&another_run.findings);
+  pto_findings_fini(&result.findings);
+}
+
 static void creation_survives_each_refused_reservation(void **state) {
   const struct pto_config config = {.size = sizeof config, .engine = "observe"};
   const struct pto_observe_options all = {0};
@@ -493,8 +543,10 @@ static void creation_survives_each_refused_reservation(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest others[] = {
-      cmocka_unit_test(the_same_mistake_is_one_line), cmocka_unit_test(what_is_not_looked_at_counts_as_written),
-      cmocka_unit_test(another_engine_is_refused), cmocka_unit_test(creation_survives_each_refused_reservation)};
+  const struct CMUnitTest others[] = {cmocka_unit_test(the_same_mistake_is_one_line),
+                                      cmocka_unit_test(what_is_not_looked_at_counts_as_written),
+                                      cmocka_unit_test(another_engine_is_refused),
+                                      cmocka_unit_test(a_run_within_an_observed_one_is_not_observed_and_says_so),
+                                      cmocka_unit_test(creation_survives_each_refused_reservation)};
   return run_planted("observe", planted, PTO_ARRAY_LENGTH(planted), others, PTO_ARRAY_LENGTH(others));
 }

@@ -189,6 +189,36 @@ static void test_so_are_those_of_blocks_that_wait_for_a_core(void **state) {
   assert_same_pair_on("planted_cores", "early_look", 1);
 }
 
+static int look(const struct pto_kernel_args *args) { return args->tensors[0].addr ? 0 : 1; }
+
+/* A tensor with more elements than its array has; then a submit without its tensor, which is refused. */
+static int register_and_submit(struct pto_runtime *rt, struct pto_program_run *run) {
+  static const struct pto_kernel_param params[] = {{.name = "x", .mode = PTO_INPUT}};
+  static const struct pto_kernel kernel = {
+      .name = "look", .cores = PTO_AIV, .params = params, .param_count = 1, .run = look};
+  const uint64_t shape[] = {33};
+  const struct pto_tensor x = pto_external_tensor(rt, pto_program_find(run, "x")->data, PTO_FLOAT32, 1, shape);
+  const struct pto_param param = pto_input(&x);
+  const struct pto_launch launch = {.size = sizeof launch, .aiv0 = &kernel};
+  const int status = pto_submit(rt, &launch, &param, 1, NULL);
+  if (status == PTO_OK) (void)!pto_submit(rt, &launch, NULL, 0, NULL);
+  return status;
+}
+
+static void test_so_are_those_of_a_run_that_touch_nothing(void **state) {
+  static const struct pto_program program = {
+      .abi = PTO_PROGRAM_ABI, .name = "beyond", .prepare = prepare_turns, .orchestrate = register_and_submit};
+  static const struct pto_config config = {.size = sizeof config};
+  const struct pto_session_options options = {.size = sizeof options, .made = &program, .config = &config};
+  if (pto_observation_is_left_to_tool()) skip();
+  assert_same_findings(&options, true);
+  assert_int_equal(pto_ranks_observed_open(&on_rank, &options, 2, &all), PTO_EXIT_OK);
+  assert_int_equal(pto_ranks_observed_run(&on_rank), PTO_EXIT_FINDINGS);
+  assert_int_equal(on_rank.findings.by_kind[PTO_FINDING_BEYOND], 2);
+  assert_int_equal(on_rank.findings.by_kind[PTO_FINDING_REFUSED], 2);
+  pto_ranks_observed_close(&on_rank);
+}
+
 static void test_mistakes_of_kernels_are_found_as_on_one_chip(void **state) {
   static const char *const of_kernels[] = {"output_read",    "inout_as_output", "tail_left", "stride_left",
                                            "predicate_left", "uninitialised",   "sum_lost",  "not_in_place"};
@@ -250,6 +280,7 @@ int main(void) {
       cmocka_unit_test(test_mistakes_between_cores_are_found_as_on_one_chip),
       cmocka_unit_test(test_so_are_those_of_blocks_that_wait_for_a_core),
       cmocka_unit_test(test_mistakes_of_kernels_are_found_as_on_one_chip),
+      cmocka_unit_test(test_so_are_those_of_a_run_that_touch_nothing),
       cmocka_unit_test(test_mistakes_in_windows_are_found_on_each_rank_and_no_clean_twin_is_accused),
       cmocka_unit_test(test_options_ask_for_less),
   };

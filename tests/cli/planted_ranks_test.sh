@@ -95,6 +95,7 @@ touches left_part "not written: rank [0-3] task 0 \(fill_count\) does not write 
 touches left_for_reader "read unwritten: rank [0-3] task 1 \(digest\) reads bytes \[64, 128\) $of_window, which task 0 declares to write and leaves"
 touches old_sum "read output: rank [0-3] task 1 \(add\) reads bytes \[512, 576\) $of_window, as they were before"
 touches other_rank 'read outside: rank 1 task 1 \(follow\) reads bytes \[64, 68\) of array x \(buffer [0-9]+\) of rank 0 \(element \[1,0\] of u32\[16,16\]\), which it does not declare'
+touches beyond_array 'beyond array: rank [0-3]: task 0 \(follow\) param 0 .* has 64 bytes behind the end of array x, which has 1024;.*and 3 more'
 # Sixteen ranks that stall in the first exchange: what rank 7 did.
 # The orchestration's own line, and that of its helper.
 line='(planted_moe_hang\.c:1[01][0-9] \(planted_moe_hang\.c:[0-9]+\)|[^ ]+\+0x[0-9a-f]+( \([^ ]+\))?)'

@@ -158,8 +158,7 @@ static void observe(const struct random_graph_form *form, uint64_t count) {
     pto_findings_init(&findings);
     if (pto_observation_create(rt, &options, &findings, &observation, &error)) fail_msg("%s", error.sentence);
     for (uint32_t v = 1; v < w.g.graph->value_count; v++)
-      if (w.arrays[v])
-        pto_observation_add_memory(observation, w.arrays[v], pages_of(&w.g.graph->values[v].desc), "a value");
+      if (w.arrays[v]) pto_observation_add_device(observation, w.arrays[v], pages_of(&w.g.graph->values[v].desc));
     run(&w, rt);
     expect_nothing(&w, &findings, "observed");
     pto_observation_destroy(observation);

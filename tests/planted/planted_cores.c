@@ -59,7 +59,8 @@
   X(too_few, "AIV0 pushes two elements, AIV1 pops three")                                                              \
   X(barrier_left, "AIV0 comes to two barriers, AIV1 to one")                                                           \
   X(uneven_rounds, "blocks of a sync_start task take five rows in turn with a barrier a row: block 1 has one less")    \
-  X(cycle, "each vector core waits for the other one's element before it pushes its own")
+  X(cycle, "each vector core waits for the other one's element before it pushes its own")                              \
+  X(all_flags, "AIV0 signals each flag of AIV1, and writes the row then")
 
 static uint32_t *row(const struct pto_kernel_args *a, uint64_t index) {
   return (uint32_t *)a->tensors[0].addr + index * COLUMNS;
@@ -733,6 +734,15 @@ static int cycle_run(const struct pto_kernel_args *a) {
   return is_first ? status : say(a, status, got);
 }
 
+static int all_flags_run(const struct pto_kernel_args *a) {
+  const bool is_first = role_of(a) == PTO_ROLE_AIV0;
+  int status = 0;
+  if (is_first && !BUG) write_row(a, 0, 5);
+  for (uint32_t flag = 0; flag < PTO_CORE_FLAGS; flag++) TRY(is_first ? TELL(AIV1, flag) : TAKE(flag));
+  if (is_first && BUG && status == 0) write_row(a, 0, 5);
+  return is_first || status != 0 ? status : say(a, status, sum_row(a, 0));
+}
+
 /* ---- submits ---- */
 
 static const struct pto_kernel_param of_rows[] = {ANY("x", PTO_INOUT), ANY("z", PTO_OUTPUT), U64("mistake")};
@@ -796,6 +806,7 @@ OF_CLUSTER(no_signaller, true)
 OF_CLUSTER(too_few, false)
 OF_CLUSTER(barrier_left, false)
 OF_CLUSTER(cycle, false)
+OF_CLUSTER(all_flags, false)
 
 static const struct pto_kernel early_add_kernel = KERNEL(early_add, PTO_KERNEL_TURNS, of_sum);
 static const struct pto_kernel early_look_kernel = KERNEL(early_look, PTO_KERNEL_TURNS, of_sum);

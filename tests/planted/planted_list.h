@@ -274,7 +274,9 @@
   X(uneven_rounds, "stuck", PLANTED_ANY, "AIV0 on core 1 waits at barrier 3 with 1 of 2, without block 1 AIV0",        \
     "which has returned after 2 barriers (it waits at planted_cores.c:", "let each core come to as many barriers")     \
   X(cycle, "stuck", PLANTED_ANY, "AIV0 on core 1 waits for an element from AIV1",                                      \
-    "AIV1 on core 2 waits for an element from AIV0", "let AIV1 push to AIV0")
+    "AIV1 on core 2 waits for an element from AIV0", "let AIV1 push to AIV0")                                          \
+  X(all_flags, "cores", 0, "AIV0 writes bytes [0, 64) of array x", "AIV1 reads them",                                  \
+    "order the two with `pto_core_barrier(args)`, as all 16 flags of AIV1 are in use")
 
 #define PLANTED_PIPELINE_LIST(X)                                                                                       \
   X("planted_pipeline", "slot_given_early", PLANTED_OBSERVE, "cores", 1, 1, PLANTED_ANY, PLANTED_ANY)                  \

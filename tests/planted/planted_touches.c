@@ -13,7 +13,8 @@
   X(left_part, "a kernel declares three slots, and leaves the last, which no peer fills")                              \
   X(left_for_reader, "a kernel leaves a slot that it declares, and another one reads it")                              \
   X(old_sum, "a kernel adds to what an output in the window held")                                                     \
-  X(other_rank, "a kernel reads an array of another rank, whose address came by the window")
+  X(other_rank, "a kernel reads an array of another rank, whose address came by the window")                           \
+  X(beyond_array, "a tensor is registered with a row more than its array has")
 
 /* Elements of the first tensor, and as many behind it as the scalar says. */
 static int digest_more_run(const struct pto_kernel_args *a) {
@@ -151,6 +152,13 @@ static void other_rank(struct planted *p) {
   if (t.rank != 1) return;
   talk(&t, "take", own_slots(&t, 0, 1), NULL, DO(WAIT(0, 1)));
   put_on_slots(&t, &follow, own_slots(&t, 0, 1), p->is_buggy);
+}
+
+static void beyond_array(struct planted *p) {
+  const struct talk t = begin_talk(p);
+  void *const data = pto_program_find(p->run, "x")->data;
+  const uint64_t shape[] = {p->is_buggy ? 17 : 16, 16};
+  put_on_slots(&t, &follow, pto_external_tensor(p->rt, data, PTO_UINT32, 2, shape), 0);
 }
 
 static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) { return planted_orchestrate(rt, run); }

@@ -156,12 +156,14 @@ static inline void run(const struct planted *planted, uint64_t mistake, const st
   pto_findings_init(&result->findings);
   assert_int_equal(pto_runtime_create(&config, &rt), PTO_OK);
   assert_int_equal(pto_observation_create(rt, options, &result->findings, &observation, &error), PTO_OK);
-  const struct {
-    void *addr;
-    const char *name;
-  } arrays[] = {{w.a, "a"}, {w.b, "b"}, {w.out, "out"}};
-  for (int i = 0; i < 3; i++)
-    pto_observation_add_memory(observation, (char *)arrays[i].addr - MARGIN, ARRAY_BYTES + 2 * MARGIN, arrays[i].name);
+  struct pto_array arrays[] = {{.name = "a", .data = w.a}, {.name = "b", .data = w.b}, {.name = "out", .data = w.out}};
+  for (int i = 0; i < 3; i++) {
+    arrays[i].dtype = PTO_FLOAT32;
+    arrays[i].ndims = 1;
+    arrays[i].shape[0] = ARRAY_BYTES / sizeof(float);
+    arrays[i].size_bytes = ARRAY_BYTES;
+    pto_observation_add_array(observation, &arrays[i], MARGIN);
+  }
   result->status = pto_run(rt, orchestrate, (void *)(uintptr_t)planted);
   if (result->status) print_error("%s\n", pto_last_error(rt));
   result->summary = pto_observation_summary(observation);
