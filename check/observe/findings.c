@@ -75,6 +75,7 @@ static void put_skipped(struct pto_observation *o, const struct pto_observe_skip
   finding->places[1] = finding->places[0];
   memcpy(finding->kernels[1], finding->kernels[0], sizeof finding->kernels[1]);
   memcpy(finding->arrays[1], finding->arrays[0], sizeof finding->arrays[1]);
+  memcpy(finding->extents[1], finding->extents[0], sizeof finding->extents[1]);
   finding->tasks[0] = skipped->task.number;
   finding->params[0] = skipped->param.index;
   finding->places[0] = (struct pto_source_call){0};
@@ -112,6 +113,7 @@ void pto_observe_add(struct pto_observation *o, uint32_t kind, const struct pto_
                      const char *remedy, const struct pto_observe_told_task *task,
                      const struct pto_observe_text *text) {
   struct pto_finding finding = begin_finding(o, kind, param, array, task);
+  memcpy(finding.extents[0], text->extent, sizeof finding.extents[0]);
   if (text->skipped) put_skipped(o, text->skipped, &finding);
   add_finding(o, &finding, remedy, text);
 }
@@ -141,6 +143,7 @@ static void say_skipped(struct pto_observe_text *text, const struct pto_observat
   say_integer(text, skipped->dtype, skipped->element);
 }
 
+/* param: NULL where a predicate reads them. */
 static void say_unwritten(struct pto_observe_text *text, struct pto_observation *o, uint64_t lo, uint64_t hi,
                           const struct pto_observe_param *param) {
   const struct pto_observe_left *left = pto_observe_left_find(o, lo, hi);
@@ -148,8 +151,10 @@ static void say_unwritten(struct pto_observe_text *text, struct pto_observation 
     SAY(text, "which task %" PRIu64 " declares to write and leaves as they were", left->task.number);
   else
     SAY(text, "which nobody has written");
-  SAY(text, ", through ");
-  pto_observe_say_param(text, param);
+  if (param) {
+    SAY(text, ", through ");
+    pto_observe_say_param(text, param);
+  }
   text->skipped = left ? NULL : pto_observe_skipped_find(o, lo, hi);
   if (!text->skipped) return;
   SAY(text, ": ");
@@ -296,6 +301,26 @@ void pto_observe_report_local(struct pto_observation *o, struct pto_observe_rang
   SAY(&text, "; ");
   say_effect(&text, o, effect);
   pto_observe_add(o, PTO_FINDING_READ_UNWRITTEN, NULL, "local memory", NULL, &o->call.task, &text);
+}
+
+void pto_observe_report_predicate(struct pto_observation *o, uint32_t slot, int64_t element) {
+  const struct pto_observe_told_task task = pto_observe_told_task(o->rt->rings.slots[slot].payload);
+  const struct pto_task_cold *cold = &o->rt->rings.cold[slot];
+  const uint64_t lo = (uintptr_t)cold->predicate_addr, hi = lo + pto_dtype_size(cold->predicate_dtype);
+  struct pto_observe_text text = {.bytes = ""};
+  char name[160];
+  if (pto_observe_shadow_is_written(&o->shadow, lo, hi)) return;
+  o->call.form_entry = NULL; /* it is of no call */
+  pto_observe_say_task(&text, o, task.number);
+  SAY(&text, " (");
+  name_kernels(&task, text.bytes, sizeof text.bytes);
+  SAY(&text, "): its predicate reads ");
+  pto_observe_say_bytes(&text, o, lo, hi, name, sizeof name);
+  SAY(&text, ", ");
+  say_unwritten(&text, o, lo, hi, NULL);
+  SAY(&text, "; it finds ");
+  say_integer(&text, cold->predicate_dtype, element);
+  pto_observe_add(o, PTO_FINDING_READ_UNWRITTEN, NULL, name, NULL, &task, &text);
 }
 
 void pto_observe_report_over(struct pto_observation *o) {
@@ -535,7 +560,9 @@ void pto_observe_report_blocks(struct pto_observation *o, const struct pto_obser
   finding.ranks[1] = finding.ranks[0];
   memcpy(finding.arrays[1], finding.arrays[0], sizeof finding.arrays[1]);
   if (both.has_params) finding.params[1] = params[1].index;
-  for (int i = 0; i < 2; i++)
+  for (int i = 0; i < 2; i++) {
+    memcpy(finding.extents[i], text.extent, sizeof finding.extents[i]);
     snprintf(finding.kernels[i], sizeof finding.kernels[i], "%s", kernels[i]->name ? kernels[i]->name : "?");
+  }
   add_finding(o, &finding, remedy.bytes, &text);
 }

@@ -75,10 +75,11 @@ static void on_host_writes(void *context, uint64_t addr, uint64_t size_bytes) {
   struct pto_observation *o = context;
   pto_observe_shadow_write(&o->shadow, addr, addr + size_bytes);
 }
-static void on_skipped(void *context, uint32_t slot, int64_t element) {
+static void on_decided(void *context, uint32_t slot, int64_t element, bool holds) {
   struct pto_observation *o = context;
   begin_run(o);
-  pto_observe_task_skip(o, slot, element);
+  pto_observe_report_predicate(o, slot, element);
+  if (!holds) pto_observe_task_skip(o, slot, element);
 }
 
 /* ---- writes ---- */
@@ -333,7 +334,7 @@ int pto_observation_create(struct pto_runtime *rt, const struct pto_observe_opti
   o->watch = (struct pto_memory_watch){.allocated = on_allocated,
                                        .registered = on_registered,
                                        .host_writes = on_host_writes,
-                                       .skipped = on_skipped,
+                                       .decided = on_decided,
                                        .context = o};
   pto_port_set_observer(o->port, &o->observer);
   pto_runtime_watch(rt, &o->watch);

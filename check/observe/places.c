@@ -280,6 +280,14 @@ void pto_observe_say_elements(struct pto_observe_text *text, const struct pto_ob
   SAY(text, "])");
 }
 
+/* From the first to the last of them. */
+static void note_extent(struct pto_observe_text *text, const struct pto_observe_object *object, uint64_t lo,
+                        uint64_t hi) {
+  if (text->extent[0]) return;
+  snprintf(text->extent, sizeof text->extent, "bytes %" PRId64 ":%" PRId64, (int64_t)(lo - object->lo),
+           (int64_t)(hi - object->lo));
+}
+
 uint32_t pto_observe_say_ranges(struct pto_observe_text *text, const struct pto_observation *o,
                                 const struct pto_observe_bytes *bytes, uint32_t first,
                                 const struct pto_observe_object *object) {
@@ -296,6 +304,7 @@ uint32_t pto_observe_say_ranges(struct pto_observe_text *text, const struct pto_
   if (count > MOST_RANGES) SAY(text, " and %u more, %" PRIu64 " bytes in all,", count - MOST_RANGES, total);
   SAY(text, " of %s", object->name);
   pto_observe_say_elements(text, object, bytes->ranges[first].lo, bytes->ranges[i - 1].hi);
+  note_extent(text, object, bytes->ranges[first].lo, bytes->ranges[i - 1].hi);
   return i;
 }
 
@@ -337,6 +346,7 @@ void pto_observe_say_bytes(struct pto_observe_text *text, const struct pto_obser
   pto_observe_object_at(o, lo, &object);
   SAY(text, "bytes [%" PRId64 ", %" PRId64 ") of %s", (int64_t)(lo - object.lo), (int64_t)(hi - object.lo),
       object.name);
+  note_extent(text, &object, lo, hi);
   snprintf(name, name_size, "%s", object.name);
 }
 

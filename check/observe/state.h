@@ -95,6 +95,7 @@ struct pto_observe_call {
 
 struct pto_observe_text {
   char bytes[PTO_SENTENCE_SIZE];
+  char extent[64]; /* the first bytes that it tells of, of their object: "bytes 0:64"; "": of none */
   const struct pto_observe_skipped *skipped; /* the earlier task that it tells of; NULL: it tells of one */
 };
 
@@ -456,6 +457,8 @@ void pto_observe_report_local(struct pto_observation *o, struct pto_observe_rang
                               const struct pto_observe_outcome *effect);
 /* Local memory behind what a cost states: call.local.over. */
 void pto_observe_report_over(struct pto_observation *o);
+/* The predicate of the task in this slot has read its element; nothing, where that was written. */
+void pto_observe_report_predicate(struct pto_observation *o, uint32_t slot, int64_t element);
 void pto_observe_report_state(struct pto_observation *o, const char *data, uint64_t size_bytes);
 /* The call depends on what a call before it left in thread-local variables. */
 void pto_observe_report_thread(struct pto_observation *o, const struct pto_observe_outcome *effect);

@@ -133,8 +133,8 @@ struct pto_memory_watch {
   void (*registered)(void *context, uint64_t buffer_number, uint64_t addr, uint64_t size_bytes);
   /* The orchestration, or a put or a get of several ranks, is about to write. */
   void (*host_writes)(void *context, uint64_t addr, uint64_t size_bytes);
-  /* The task of this slot will not run: its predicate does not hold for the element, in two's complement. */
-  void (*skipped)(void *context, uint32_t slot, int64_t element);
+  /* The predicate of this slot's task was decided by the element, in two's complement; the task runs if it holds. */
+  void (*decided)(void *context, uint32_t slot, int64_t element, bool holds);
   void *context;
 };
 /* Between runs; `watch` is borrowed until the next call. */

@@ -107,8 +107,8 @@ static bool predicate_holds(struct pto_runtime *rt, uint32_t index) {
   const int64_t x = predicate_element(rt, index), y = cold->predicate_value;
   const bool is_less = cold->predicate_dtype == PTO_UINT64 ? (uint64_t)x < (uint64_t)y : x < y;
   const bool is_held = holds[cold->predicate_compare] & (x == y ? EQUAL : is_less ? LESS : GREATER);
+  if (rt->watch) rt->watch->decided(rt->watch->context, index, x, is_held);
   if (is_held) return true;
-  if (rt->watch) rt->watch->skipped(rt->watch->context, index, x);
   cold->predicate_found = x;
   cold->predicate_compare |= PTO_PREDICATE_SKIPPED;
   return false;

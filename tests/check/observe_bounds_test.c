@@ -211,6 +211,13 @@ RUN(add_two) { /* z = x + y; x from its second element on by a mistake */
 }
 KERNEL(add_two, 4, IN, {.name = "y", .mode = PTO_INPUT}, OUT);
 
+RUN(sum_bytes_and_words) { /* z = the first of each, and by a mistake a byte between their rows */
+  const uint8_t *bytes = a->tensors[0].addr;
+  X(a, 2)[0] = (float)bytes[0] + X(a, 1)[0] + (float)(MISTAKE(a) ? bytes[20] : 0);
+  return 0;
+}
+KERNEL(sum_bytes_and_words, 4, IN, IN, OUT);
+
 /* ---- orchestrations ---- */
 
 static int past_of(struct pto_runtime *rt, uint32_t dtype, uint64_t n) {
@@ -259,6 +266,15 @@ BODY(reads_past_a_tile) {
   struct pto_tensor g = pto_tensor_reshape(&w.ta, 2, grid), z = part(&w.tout, 0, 1, 1);
   struct pto_tensor tile = pto_tensor_view(&g, (uint64_t[]){4, 8}, (uint64_t[]){2, 8});
   return two(rt, &sum_grid_kernel, &tile, &z, w.mistake);
+}
+BODY(reads_a_byte_between_rows_of_words) {
+  struct pto_tensor bytes = pto_external_tensor(rt, w.a, PTO_UINT8, 2, (uint64_t[]){256, 64});
+  struct pto_tensor words = pto_external_tensor(rt, w.a, PTO_FLOAT32, 2, (uint64_t[]){256, 16});
+  struct pto_tensor z = fresh(rt, PTO_FLOAT32, 1);
+  bytes = pto_tensor_view(&bytes, (uint64_t[]){0, 0}, (uint64_t[]){4, 8});
+  words = pto_tensor_view(&words, (uint64_t[]){0, 8}, (uint64_t[]){4, 4});
+  const struct pto_param params[] = {pto_input(&bytes), pto_input(&words), pto_output(&z), pto_scalar_u64(w.mistake)};
+  return pto_submit_aiv(rt, &sum_bytes_and_words_kernel, params, 4);
 }
 BODY(reads_past_a_transposed_tile) {
   const uint64_t grid[] = {64, 64};
@@ -379,6 +395,9 @@ static const struct planted planted[] = {
     {"reads between the rows of a tile are found",
      reads_past_a_tile,
      {{"read outside", "reads bytes [1088, 1092), [1344, 1348) of array a"}}},
+    {"a byte between rows of words and of bytes is found as a byte",
+     reads_a_byte_between_rows_of_words,
+     {{"read outside", "reads bytes [20, 21) of array a"}}},
     {"reads beside a transposed tile are found",
      reads_past_a_transposed_tile,
      {{"read outside", "reads bytes [1568, 1576) of array a"}}},

@@ -119,6 +119,7 @@ static void test_blocks_that_share_a_byte_name_its_elements_and_a_remedy(void **
   for (size_t i = 0; i < 2; i++) {
     assert_int_equal(json_integer_value(json_array_get(tasks, i)), 0);
     assert_true(json_is_object(json_array_get(json_object_get(finding, "places"), i)));
+    assert_string_equal(json_string_value(json_array_get(json_object_get(finding, "extents"), i)), "bytes 3:4");
   }
   json_decref(root);
 }

@@ -335,6 +335,10 @@ static operand gathered(builder *b, uint32_t which) {
   case 8: /* along the axis too: data is whole along it */
     return pto_graph_builder_gather_elements(b, input(b, "short", PTO_FLOAT32, SHAPE(2, 50, 60)),
                                              input(b, "i", PTO_INT32, SHAPE(2, 1400, 60)), &axis);
+  case 9: /* and here it stays whole, though the others are short */
+    return pto_graph_builder_scatter_elements(b, input(b, "short", PTO_FLOAT32, SHAPE(2, 1400, 60)),
+                                              input(b, "i", PTO_INT32, SHAPE(2, 1400, 60)),
+                                              input(b, "updates", PTO_FLOAT32, SHAPE(2, 1400, 60)), &axis);
   case 1: /* few positions of long rows */
     return pto_graph_builder_gather_nd(b, x, input(b, "i", PTO_INT64, SHAPE(3, 1)), NULL);
   case 2: /* many positions of one element */
@@ -369,7 +373,8 @@ static void test_gathers_and_scatters_are_cut_wherever_tiles_cannot_write_one_el
                 {"scatter_elements_inplace", 10},
                 {"scatter_nd_inplace", 13},
                 {"scatter_nd_inplace", 1},
-                {"gather_elements", 10}};
+                {"gather_elements", 10},
+                {"scatter_elements_inplace", 10}};
   for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(wanted); i++) {
     char what[32];
     snprintf(what, sizeof what, "case %u", i);

@@ -26,6 +26,7 @@
   X(tail_left, "the loop goes by fours and leaves the last two elements unwritten")                                    \
   X(stride_left, "the kernel writes every second element of its OUTPUT")                                               \
   X(predicate_left, "a task that its predicate skipped was to write what the next one reads")                          \
+  X(predicate_unwritten, "a predicate reads an element that nobody has written")                                       \
   X(uninitialised, "a buffer is read that was allocated and never written")                                            \
   X(recycled, "a kernel gets the address of a buffer whose scope has ended")                                           \
   X(undeclared, "a kernel reads a table by address that is no parameter of its task")                                  \
@@ -256,6 +257,19 @@ static void predicate_left(struct planted *p) {
                               .after = &flagged,
                               .after_count = 1,
                               .predicate = {.tensor = &flag, .compare = PTO_IF_NE, .value = 0}};
+  put(p, launch, PARAMS(pto_output(&z), pto_scalar_u64(5)));
+  put_digest(p, &z, 0);
+}
+
+static void predicate_unwritten(struct planted *p) {
+  struct pto_tensor z = fresh(p, 1, 16), flag = fresh(p, 1, 1);
+  struct pto_task flagged = {0};
+  note(p, pto_alloc_tensors(p->rt, &flag, 1, NULL));
+  if (!p->is_buggy) flagged = put_fill(p, &flag, 1);
+  const struct pto_launch launch = {.aiv0 = &fill,
+                                    .after = &flagged,
+                                    .after_count = !p->is_buggy,
+                                    .predicate = {.tensor = &flag, .compare = PTO_IF_NE, .value = 7}};
   put(p, launch, PARAMS(pto_output(&z), pto_scalar_u64(5)));
   put_digest(p, &z, 0);
 }

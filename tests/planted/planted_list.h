@@ -111,6 +111,8 @@
   X("planted_kernels", "tail_left", PLANTED_OBSERVE, "not written", 0, 0, PLANTED_ANY, PLANTED_ANY)                    \
   X("planted_kernels", "stride_left", PLANTED_OBSERVE, "not written", 0, 0, PLANTED_ANY, PLANTED_ANY)                  \
   X("planted_kernels", "predicate_left", PLANTED_OBSERVE, "read unwritten", 2, 0, 3, 0)                                \
+  X("planted_kernels", "predicate_unwritten", PLANTED_OBSERVE, "read unwritten", 1, PLANTED_ANY, PLANTED_ANY,          \
+    PLANTED_ANY)                                                                                                       \
   X("planted_kernels", "uninitialised", PLANTED_OBSERVE, "read unwritten", 1, 0, PLANTED_ANY, PLANTED_ANY)             \
   X("planted_kernels", "recycled", PLANTED_OBSERVE, "read outside", 3, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)          \
   X("planted_kernels", "undeclared", PLANTED_OBSERVE, "read outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)        \
