@@ -10,10 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cli/main/process_calls.h>
 #include <cli/main/verb.h>
 #include <report/findings/source_lines.h>
 #include <runtime/base/call_stack.h>
@@ -243,28 +243,30 @@ static bool install(size_t index) {
 /* ---- a program that ends the process ---- */
 
 /* On its thread. */
-static void end(const char *function, int status) {
+_Noreturn static void end(const char *call) {
   int unclaimed = 0;
-  char kernel[PTO_SENTENCE_SIZE - 128], text[PTO_SENTENCE_SIZE];
+  char kernel[PTO_SENTENCE_SIZE - 256], text[PTO_SENTENCE_SIZE];
   if (!atomic_compare_exchange_strong_explicit(&faulted.claimed_by, &unclaimed, (int)gettid(), memory_order_relaxed,
                                                memory_order_relaxed))
     sleep_for_ever();
   const bool is_in_kernel = pto_engine_describe_current(kernel, sizeof kernel);
-  snprintf(text, sizeof text, "the program ended the process by %s(%d)%s%s", function, status,
+  snprintf(text, sizeof text, "the program ended the process by %.160s%s%s", call,
            is_in_kernel ? " in " : ", outside of any kernel", is_in_kernel ? kernel : "");
   faulted.report(faulted.context, PTO_EKERNEL, text);
+  sleep_for_ever();
 }
+
+/* Not in a process forked off. */
+static bool is_due(void) { return faulted.process == getpid(); }
 
 static void on_exit_called(int status, void *unused) {
-  if (faulted.process == getpid()) end("exit", status);
+  char call[32];
+  snprintf(call, sizeof call, "exit(%d)", status);
+  if (is_due()) end(call);
 }
 
-/* Stands in front of libc's, for what is loaded. */
-extern const char __executable_start[], etext[];
-PTO_API _Noreturn void _exit(int status) {
-  const char *caller = __builtin_return_address(0);
-  if (faulted.process == getpid() && (caller < __executable_start || caller >= etext)) end("_exit", status);
-  for (;;) syscall(SYS_exit_group, status);
+static void on_quick_exit_called(void) {
+  if (is_due()) end("quick_exit");
 }
 
 int pto_fault_report_init(pto_fault_reporter *report, void *context, struct pto_error *error) {
@@ -278,7 +280,8 @@ int pto_fault_report_init(pto_fault_reporter *report, void *context, struct pto_
   atomic_store_explicit(&faulted.is_ending, false, memory_order_relaxed);
   faulted.process = getpid();
   signal(SIGXFSZ, on_no_room);
-  if (!is_watched) is_watched = on_exit(on_exit_called, NULL) == 0;
+  pto_process_calls_watch(is_due, end);
+  if (!is_watched) is_watched = on_exit(on_exit_called, NULL) == 0 && at_quick_exit(on_quick_exit_called) == 0;
   if (PTO_HAS_SANITIZER || pto_is_under_valgrind()) return PTO_OK;
   int reason = 0;
   if (sem_init(&faulted.wake, 0, 0) != 0) return pto_error_set(error, PTO_ESYSTEM, "no semaphore: %s", strerror(errno));

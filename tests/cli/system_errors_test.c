@@ -189,6 +189,21 @@ static void test_a_program_that_ends_the_process_has_not_ended_well(void **state
   expect_end("run --engine virtual", 1, 1, "by _exit(0) in task 0 (ender)");
   expect_end("check", 1, 0, "by _exit(0), outside");
   expect_end("explore", 0, 1, "by exit(0) in task 0 (ender)");
+  static const char *const calls[] = {"_Exit(0)",
+                                      "quick_exit",
+                                      "execl(\"/bin/true\")",
+                                      "execlp(\"true\")",
+                                      "execle(\"/bin/true\")",
+                                      "execv(\"/bin/true\")",
+                                      "execvp(\"true\")",
+                                      "execve(\"/bin/true\")"};
+  for (int i = 0; i < (int)PTO_ARRAY_LENGTH(calls); i++)
+    for (int is_in_kernel = 0; is_in_kernel < 2; is_in_kernel++) {
+      char sentence[128];
+      snprintf(sentence, sizeof sentence, "the program ended the process by %s%s", calls[i],
+               is_in_kernel ? " in task 0 (ender)" : ", outside of any kernel");
+      expect_end(judging_verbs[(size_t)i % PTO_ARRAY_LENGTH(judging_verbs)], 6 + i, is_in_kernel, sentence);
+    }
   if (!pto_ptosim_reports_faults) skip();
   expect_end("check --observe", 2, 1, "SIGTERM, which the program sent to its own process, in ");
   expect_end("run", 3, 1, "SIGABRT in task 0 (ender)");

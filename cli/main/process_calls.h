@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Calls that end the process or put another program into it, and that a kernel or an orchestration may make.
+ *
+ * Owns functions that stand in front of libc's for whatever is loaded: _exit, _Exit, and all of exec.  A call from
+ * outside the executable is told to who watches, and does nothing else.  All others, those of ptosim itself and of
+ * processes forked off, are done as libc does them.  Of exit and quick_exit their handlers tell.
+ */
+#ifndef PTO_CLI_MAIN_PROCESS_CALLS_H
+#define PTO_CLI_MAIN_PROCESS_CALLS_H
+
+#include <stdbool.h>
+
+/* While is_due() is true, end() gets the call, "_exit(0)", on its thread, and never returns. */
+void pto_process_calls_watch(bool (*is_due)(void), void (*end)(const char *call));
+
+#endif
