@@ -32,12 +32,15 @@
 static const struct fault {
   int signal;
   bool has_address;
-  bool is_sent; /* a fault where the process sends it to itself; else others end the process by it */
+  bool is_sent; /* a fault where it comes of the process itself; else others end the process by it */
   const char *name;
-} faults[] = {{SIGSEGV, true, false, "SIGSEGV"}, {SIGBUS, true, false, "SIGBUS"},    {SIGFPE, false, false, "SIGFPE"},
-              {SIGILL, false, false, "SIGILL"},  {SIGABRT, false, false, "SIGABRT"}, {SIGHUP, false, true, "SIGHUP"},
-              {SIGQUIT, false, true, "SIGQUIT"}, {SIGTERM, false, true, "SIGTERM"},  {SIGUSR1, false, true, "SIGUSR1"},
-              {SIGUSR2, false, true, "SIGUSR2"}};
+} faults[] = {
+    {SIGSEGV, true, false, "SIGSEGV"}, {SIGBUS, true, false, "SIGBUS"},       {SIGFPE, false, false, "SIGFPE"},
+    {SIGILL, false, false, "SIGILL"},  {SIGABRT, false, false, "SIGABRT"},    {SIGTRAP, false, false, "SIGTRAP"},
+    {SIGSYS, false, false, "SIGSYS"},  {SIGHUP, false, true, "SIGHUP"},       {SIGQUIT, false, true, "SIGQUIT"},
+    {SIGTERM, false, true, "SIGTERM"}, {SIGUSR1, false, true, "SIGUSR1"},     {SIGUSR2, false, true, "SIGUSR2"},
+    {SIGALRM, false, true, "SIGALRM"}, {SIGVTALRM, false, true, "SIGVTALRM"}, {SIGPROF, false, true, "SIGPROF"},
+    {SIGXCPU, false, true, "SIGXCPU"}, {SIGPIPE, false, true, "SIGPIPE"}};
 #define FAULT_COUNT PTO_ARRAY_LENGTH(faults)
 
 /* Handlers have no argument of ours, so this is the one process-wide state of the tool. */
@@ -86,6 +89,10 @@ _Noreturn static void sleep_for_ever(void) {
   for (;;) pause();
 }
 
+static bool has_sender(const siginfo_t *info) {
+  return info->si_code == SI_USER || info->si_code == SI_TKILL || info->si_code == SI_QUEUE;
+}
+
 static void describe(int signal, const siginfo_t *info) {
   const struct fault *fault = faults;
   while (fault < faults + FAULT_COUNT - 1 && fault->signal != signal) fault++;
@@ -100,7 +107,10 @@ static void describe(int signal, const siginfo_t *info) {
     if (pto_waiting_core_is_beyond_stack((uintptr_t)info->si_addr))
       used = append(used, ", below the stack of a kernel that waits (PTO_CORE_STACK_BYTES),");
   }
-  if (fault->is_sent) used = append(used, ", which the program sent to its own process,");
+  if (fault->is_sent)
+    used = append(used, has_sender(info)    ? ", which the program sent to its own process,"
+                        : signal == SIGXCPU ? ", as the process has used up its CPU time,"
+                                            : ", of a timer of its own process,");
   faulted.message = pto_engine_current.message;
   faulted.status = PTO_EKERNEL;
   /* A fault while describing comes back here nested and reports what there is so far. */
@@ -116,15 +126,23 @@ static void describe(int signal, const siginfo_t *info) {
                           faulted.calls, MOST_CALLS);
 }
 
-static bool is_sent(int signal) {
+static bool can_be_sent(int signal) {
   for (size_t i = 0; i < FAULT_COUNT; i++)
     if (faults[i].signal == signal) return faults[i].is_sent;
   return false;
 }
 
+/* Whether the process is to end by it all the same.  The kernel names the process itself as the sender of SIGPIPE where
+ * it writes and nobody reads; raise has a code of its own.  What has no sender is of a timer, or SIGXCPU of a limit. */
+static bool is_of_others(int signal, const siginfo_t *info) {
+  if (!can_be_sent(signal)) return false;
+  if (signal == SIGPIPE && info->si_code == SI_USER) return true;
+  return has_sender(info) ? info->si_pid != getpid() : signal == SIGHUP || signal == SIGQUIT;
+}
+
 static void on_fault(int number, siginfo_t *info, void *context) {
   int unclaimed = 0, self = (int)gettid();
-  if (getpid() != faulted.process || (is_sent(number) && info->si_pid != getpid())) {
+  if (getpid() != faulted.process || is_of_others(number, info)) {
     signal(number, SIG_DFL);
     raise(number);
     return;

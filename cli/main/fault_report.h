@@ -2,7 +2,7 @@
 /*
  * The last words of a process whose kernel faulted or did not come back, or that its program ended.
  *
- * Owns the signal handlers of SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT, and of those that end a process where
+ * Owns the signal handlers of SIGSEGV, SIGBUS, SIGFPE, SIGILL and their kind, and of those that end a process where
  * nothing handles them, an alternate signal stack for the calling thread, and a reporter thread.  One in a process:
  * handlers are the process's.  A verb is between init and fini, and may take the report over meanwhile.
  *

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -48,6 +49,17 @@ _Noreturn static void leave(const char *function, int status, const char *caller
 
 PTO_API _Noreturn void _exit(int status) { leave("_exit", status, __builtin_return_address(0)); }
 PTO_API _Noreturn void _Exit(int status) { leave("_Exit", status, __builtin_return_address(0)); }
+
+PTO_API int raise(int number) {
+  const pid_t process = getpid(), thread = gettid();
+  if (thread != process && is_of_program(__builtin_return_address(0))) {
+    sigset_t raised;
+    sigemptyset(&raised);
+    sigaddset(&raised, number);
+    pthread_sigmask(SIG_UNBLOCK, &raised, NULL);
+  }
+  return (int)syscall(SYS_tgkill, process, thread, number);
+}
 
 /* ---- another program ---- */
 

@@ -5,6 +5,9 @@
  * Owns functions that stand in front of libc's for whatever is loaded: _exit, _Exit, and all of exec.  A call from
  * outside the executable is told to who watches, and does nothing else.  All others, those of ptosim itself and of
  * processes forked off, are done as libc does them.  Of exit and quick_exit their handlers tell.
+ *
+ * raise as well: the threads of the runtime block what others may send to the process (runtime/base/thread.h), and not
+ * what the program raises there, which would wait for ever.
  */
 #ifndef PTO_CLI_MAIN_PROCESS_CALLS_H
 #define PTO_CLI_MAIN_PROCESS_CALLS_H

@@ -5,6 +5,7 @@
  * weaker ones.
  */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -209,6 +210,27 @@ static void test_a_program_that_ends_the_process_has_not_ended_well(void **state
   expect_end("run", 3, 1, "SIGABRT in task 0 (ender)");
 }
 
+static void test_a_signal_that_a_program_sends_to_itself_is_named(void **state) {
+  static const struct {
+    int number;
+    const char *name;
+  } sent[] = {{SIGTERM, "SIGTERM"}, {SIGALRM, "SIGALRM"},     {SIGPIPE, "SIGPIPE"},
+              {SIGPROF, "SIGPROF"}, {SIGVTALRM, "SIGVTALRM"}, {SIGXCPU, "SIGXCPU"}};
+  if (!pto_ptosim_reports_faults) skip();
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(sent); i++) {
+    char sentence[128];
+    const int how = 100 + sent[i].number;
+    snprintf(sentence, sizeof sentence, "%s, which the program sent to its own process, in task 0 (ender)",
+             sent[i].name);
+    expect_end("run", how, 1, sentence);
+    expect_end("run --engine virtual", how, 1, sentence);
+    snprintf(sentence, sizeof sentence, "%s, which the program sent to its own process, outside", sent[i].name);
+    expect_end("check", how, 0, sentence);
+  }
+  expect_end("run", 100 + SIGTRAP, 1, "SIGTRAP in task 0 (ender)");
+  expect_end("run", 14, 0, "SIGALRM, of a timer of its own process, outside of any kernel");
+}
+
 /* Whatever runs programs. */
 static void test_an_orchestration_without_end_is_ended_by_the_time_out_of_each_verb(void **state) {
   static const char *const verbs[] = {"run",
@@ -297,6 +319,7 @@ int main(void) {
       cmocka_unit_test(test_each_verb_tells_the_distance_to_what_the_task_has),
       cmocka_unit_test(test_each_verb_that_runs_a_kernel_names_the_array_that_it_runs_off),
       cmocka_unit_test(test_a_program_that_ends_the_process_has_not_ended_well),
+      cmocka_unit_test(test_a_signal_that_a_program_sends_to_itself_is_named),
       cmocka_unit_test(test_an_orchestration_without_end_is_ended_by_the_time_out_of_each_verb),
       cmocka_unit_test(test_a_program_that_closes_the_standard_streams_spoils_no_file),
       cmocka_unit_test(test_a_file_that_never_ends_is_refused),
