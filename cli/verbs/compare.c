@@ -31,6 +31,7 @@
 #include <cli/run/request.h>
 #include <report/file/output_file.h>
 #include <formats/json_read.h>
+#include <runtime/base/text.h>
 
 #define MOST_FILE_BYTES (UINT64_C(256) << 20)
 #define DEFAULT_REPEATS 9u /* tells of up to 1215 rows: 0.05 / 1215 is the chance of the two extremes of C(18, 9) */
@@ -133,7 +134,8 @@ static bool is_recorded(const char *text) {
   char path[4096], head[64] = "";
   snprintf(path, sizeof path, "%.*s", (int)strcspn(text, ","), text);
   if (is_page(path)) return true;
-  FILE *file = fopen(path, "re");
+  struct pto_error unused;
+  FILE *file = pto_regular_file_open(path, &unused);
   if (!file) return false;
   const size_t length = fread(head, 1, sizeof head - 1, file);
   fclose(file);

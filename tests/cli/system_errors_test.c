@@ -4,12 +4,15 @@
  * values in it, on both engines and on small and large chips; war_reuse is right under exact rules and wrong under the
  * weaker ones.
  */
+#include <errno.h>
+#include <glob.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -275,6 +278,54 @@ static void test_a_file_that_never_ends_is_refused(void **state) {
   pto_ptosim_assert_complaint(2, "/dev/zero: no regular file");
   pto_ptosim_run("merge /dev/zero");
   pto_ptosim_assert_complaint(2, "/dev/zero: no regular file");
+  pto_ptosim_run("adopt /dev/zero");
+  pto_ptosim_assert_complaint(2, "/dev/zero: no regular file");
+}
+
+static void expect_no_regular_file(const char *name, const char *verb, const char *rest) {
+  char path[512];
+  snprintf(path, sizeof path, "%s", pto_ptosim_path(name));
+  if (mkfifo(path, 0600) != 0) assert_int_equal(errno, EEXIST);
+  const int code = pto_ptosim_run("%s%s%s", verb, path, rest);
+  if (code != 2 || !strstr(pto_ptosim_last.err, strstr(verb, "compare") ? "no program \"" : ": no regular file"))
+    fail_msg("%s%s%s left with %d: %s", verb, path, rest, code, pto_ptosim_last.err);
+}
+
+/* Whoever opens a FIFO waits for its other end. */
+static void test_a_fifo_is_refused_wherever_a_file_is_meant(void **state) {
+  static const char *const loading[] = {"run ", "check ", "explore ", "suite ", "list programs "};
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(loading); i++) expect_no_regular_file("fifo.so", loading[i], "");
+  assert_int_equal(setenv("PTO_OPERATIONS", pto_ptosim_path("fifo.so"), 1), 0);
+  assert_int_equal(pto_ptosim_run("list ops"), 2);
+  assert_non_null(strstr(pto_ptosim_last.err, "fifo.so: no regular file"));
+  assert_int_equal(unsetenv("PTO_OPERATIONS"), 0);
+  expect_no_regular_file("fifo.npy", "run vector_example --input a=", "");
+  expect_no_regular_file("fifo.baseline", "compare ", " vector_example");
+  expect_no_regular_file("fifo.py", "adopt ", "");
+  char folder[512];
+  snprintf(folder, sizeof folder, "%s", pto_ptosim_path("fifo.py"));
+  *strrchr(folder, '/') = '\0';
+  pto_ptosim_run("adopt %s", folder);
+  pto_ptosim_assert_complaint(2, "fifo.py: no regular file");
+}
+
+static void test_a_fifo_in_the_folder_of_a_task_is_refused(void **state) {
+  char folder[512], pattern[520];
+  glob_t found;
+  snprintf(folder, sizeof folder, "%s", pto_ptosim_path("kept_fifo"));
+  assert_int_equal(pto_ptosim_run("run vector_example --dump 0 %s", folder), 0);
+  snprintf(pattern, sizeof pattern, "%s/0/*.bin", folder);
+  assert_int_equal(glob(pattern, 0, NULL, &found), 0);
+  for (size_t i = 0; i < found.gl_pathc; i++) {
+    char kept[600];
+    snprintf(kept, sizeof kept, "%s.kept", found.gl_pathv[i]);
+    assert_int_equal(rename(found.gl_pathv[i], kept), 0);
+    assert_int_equal(mkfifo(found.gl_pathv[i], 0600), 0);
+    pto_ptosim_run("task %s/0", folder);
+    pto_ptosim_assert_complaint(2, ": no regular file");
+    assert_int_equal(rename(kept, found.gl_pathv[i]), 0);
+  }
+  globfree(&found);
 }
 
 /* ---- rules ---- */
@@ -323,6 +374,8 @@ int main(void) {
       cmocka_unit_test(test_an_orchestration_without_end_is_ended_by_the_time_out_of_each_verb),
       cmocka_unit_test(test_a_program_that_closes_the_standard_streams_spoils_no_file),
       cmocka_unit_test(test_a_file_that_never_ends_is_refused),
+      cmocka_unit_test(test_a_fifo_is_refused_wherever_a_file_is_meant),
+      cmocka_unit_test(test_a_fifo_in_the_folder_of_a_task_is_refused),
       cmocka_unit_test(test_writes_after_reads_are_right_under_exact_rules_everywhere),
       cmocka_unit_test(test_writes_after_reads_are_wrong_under_the_weaker_rules_every_time),
   };
