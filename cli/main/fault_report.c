@@ -261,15 +261,15 @@ static bool install(size_t index) {
 /* ---- a program that ends the process ---- */
 
 /* On its thread. */
-_Noreturn static void end(const char *call) {
+_Noreturn static void end(const char *deed) {
   int unclaimed = 0;
   char kernel[PTO_SENTENCE_SIZE - 256], text[PTO_SENTENCE_SIZE];
   if (!atomic_compare_exchange_strong_explicit(&faulted.claimed_by, &unclaimed, (int)gettid(), memory_order_relaxed,
                                                memory_order_relaxed))
     sleep_for_ever();
   const bool is_in_kernel = pto_engine_describe_current(kernel, sizeof kernel);
-  snprintf(text, sizeof text, "the program ended the process by %.160s%s%s", call,
-           is_in_kernel ? " in " : ", outside of any kernel", is_in_kernel ? kernel : "");
+  snprintf(text, sizeof text, "the program %.160s%s%s", deed, is_in_kernel ? " in " : ", outside of any kernel",
+           is_in_kernel ? kernel : "");
   faulted.report(faulted.context, PTO_EKERNEL, text);
   sleep_for_ever();
 }
@@ -278,13 +278,13 @@ _Noreturn static void end(const char *call) {
 static bool is_due(void) { return faulted.process == getpid(); }
 
 static void on_exit_called(int status, void *unused) {
-  char call[32];
-  snprintf(call, sizeof call, "exit(%d)", status);
-  if (is_due()) end(call);
+  char deed[64];
+  snprintf(deed, sizeof deed, "ended the process by exit(%d)", status);
+  if (is_due()) end(deed);
 }
 
 static void on_quick_exit_called(void) {
-  if (is_due()) end("quick_exit");
+  if (is_due()) end("ended the process by quick_exit");
 }
 
 int pto_fault_report_init(pto_fault_reporter *report, void *context, struct pto_error *error) {

@@ -13,20 +13,27 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <pto/status.h>
+#include <runtime/base/sanitizer.h>
+#include <sim/host/current.h>
 
 #define MOST_WORDS 1024u /* of a call that lists them */
 
 extern const char __executable_start[], etext[];
 static struct {
   bool (*is_due)(void);
-  void (*end)(const char *call);
+  void (*end)(const char *deed);
 } watch;
-static __typeof__(&execvpe) next_execvpe; /* libc's; found before threads begin */
+/* libc's; found before threads begin. */
+static __typeof__(&execvpe) next_execvpe;
+static __typeof__(&fork) next_fork, next_bare_fork;
 
-static void find_next(void) { next_execvpe = (__typeof__(&execvpe))dlsym(RTLD_NEXT, "execvpe"); }
+static void find_next(void) {
+  next_execvpe = (__typeof__(&execvpe))dlsym(RTLD_NEXT, "execvpe");
+  next_fork = (__typeof__(&fork))dlsym(RTLD_NEXT, "fork");
+  next_bare_fork = (__typeof__(&fork))dlsym(RTLD_NEXT, "_Fork");
+}
 
-void pto_process_calls_watch(bool (*is_due)(void), void (*end)(const char *call)) {
+void pto_process_calls_watch(bool (*is_due)(void), void (*end)(const char *deed)) {
   watch.is_due = is_due;
   watch.end = end;
   find_next();
@@ -39,10 +46,10 @@ static bool is_of_program(const char *caller) {
 /* ---- the end ---- */
 
 _Noreturn static void leave(const char *function, int status, const char *caller) {
-  char call[32];
+  char deed[64];
   if (is_of_program(caller)) {
-    snprintf(call, sizeof call, "%s(%d)", function, status);
-    watch.end(call);
+    snprintf(deed, sizeof deed, "ended the process by %s(%d)", function, status);
+    watch.end(deed);
   }
   for (;;) syscall(SYS_exit_group, status);
 }
@@ -64,10 +71,10 @@ PTO_API int raise(int number) {
 /* ---- another program ---- */
 
 static void report(const char *function, const char *path, const char *caller) {
-  char call[160];
+  char deed[160];
   if (!is_of_program(caller)) return;
-  snprintf(call, sizeof call, "%s(\"%.100s\")", function, path);
-  watch.end(call);
+  snprintf(deed, sizeof deed, "ended the process by %s(\"%.100s\")", function, path);
+  watch.end(deed);
 }
 
 static int replace(const char *path, char *const *words, char *const *variables) {
@@ -141,3 +148,33 @@ PTO_API int fexecve(int fd, char *const words[], char *const variables[]) {
   report("fexecve", "", __builtin_return_address(0));
   return (int)syscall(SYS_execveat, fd, "", words, variables, AT_EMPTY_PATH);
 }
+
+/* ---- a second process ---- */
+
+/* In a kernel, or of the object of a program: libraries may, as MPI does. */
+static bool is_of_run(const char *caller) {
+  Dl_info about;
+  if (caller >= __executable_start && caller < etext) return false;
+  if (pto_engine_current.message) return true;
+  void *object = dladdr(caller, &about) && about.dli_fname ? dlopen(about.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+  const bool is_program = object && dlsym(object, "pto_program");
+  if (object) dlclose(object);
+  return is_program;
+}
+
+/* In a process that ptosim has forked off it fails. */
+static pid_t divide(__typeof__(&fork) *next, const char *caller) {
+  if (watch.is_due && is_of_run(caller)) {
+    if (watch.is_due()) watch.end("forked the process");
+    errno = EAGAIN;
+    return -1;
+  }
+  if (!*next) find_next();
+  return (*next)();
+}
+
+#if !PTO_HAS_SANITIZER /* whose own fork it would hide */
+/* Weak: a test that lets calls fail has its own. */
+PTO_API __attribute__((weak)) pid_t fork(void) { return divide(&next_fork, __builtin_return_address(0)); }
+PTO_API __attribute__((weak)) pid_t _Fork(void) { return divide(&next_bare_fork, __builtin_return_address(0)); }
+#endif

@@ -234,6 +234,15 @@ static void test_a_signal_that_a_program_sends_to_itself_is_named(void **state) 
   expect_end("run", 14, 0, "SIGALRM, of a timer of its own process, outside of any kernel");
 }
 
+/* No child comes back. */
+static void test_a_program_that_forks_is_ended_before_it_is_two(void **state) {
+  if (PTO_HAS_SANITIZER) skip();
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(judging_verbs); i++) {
+    expect_end(judging_verbs[i], 15, 1, "the program forked the process in task 0 (ender)");
+    expect_end(judging_verbs[i], 15, 0, "the program forked the process, outside of any kernel");
+  }
+}
+
 /* Whatever runs programs. */
 static void test_an_orchestration_without_end_is_ended_by_the_time_out_of_each_verb(void **state) {
   static const char *const verbs[] = {"run",
@@ -371,6 +380,7 @@ int main(void) {
       cmocka_unit_test(test_each_verb_that_runs_a_kernel_names_the_array_that_it_runs_off),
       cmocka_unit_test(test_a_program_that_ends_the_process_has_not_ended_well),
       cmocka_unit_test(test_a_signal_that_a_program_sends_to_itself_is_named),
+      cmocka_unit_test(test_a_program_that_forks_is_ended_before_it_is_two),
       cmocka_unit_test(test_an_orchestration_without_end_is_ended_by_the_time_out_of_each_verb),
       cmocka_unit_test(test_a_program_that_closes_the_standard_streams_spoils_no_file),
       cmocka_unit_test(test_a_file_that_never_ends_is_refused),

@@ -11,7 +11,7 @@
 static const struct pto_option options[] = {
     {"how", PTO_OPTION_INT, "0",
      "0: exit(0), 1: _exit(0), 2: SIGTERM, 3: abort, 4: without standard streams, 5: never, 6: _Exit(0), "
-     "7: quick_exit(0), 8 … 13: exec, 14: a timer, 100 and above: raise(how - 100)"},
+     "7: quick_exit(0), 8 … 13: exec, 14: a timer, 15: fork, 100 and above: raise(how - 100)"},
     {"in_kernel", PTO_OPTION_INT, "0", "1: in a kernel"},
     {0}};
 
@@ -29,6 +29,10 @@ static void end(int64_t how) {
   if (how == 14) {
     setitimer(ITIMER_REAL, &(struct itimerval){.it_value.tv_usec = 1000}, NULL);
     for (;;) pause();
+  }
+  if (how == 15) {
+    (void)!fork();
+    return;
   }
   if (how >= 100) {
     raise((int)how - 100);
