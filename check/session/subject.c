@@ -7,6 +7,7 @@
 #include <check/capture/capture_program.h>
 #include <check/session/graph_program.h>
 #include <check/session/onnx_file.h>
+#include <check/session/watched_step.h>
 
 static bool ends_with(const char *text, const char *ending) {
   const size_t length = strlen(text), end = strlen(ending);
@@ -50,7 +51,10 @@ static int take_adopted(struct pto_subject *subject, const struct pto_session_op
 
 static int take_loaded(struct pto_subject *subject, const struct pto_session_options *options,
                        struct pto_error *error) {
+  struct pto_watched_step loading; /* constructors are the program's */
+  pto_watched_step_begin(&loading, options, "loading");
   const int status = pto_program_load(options->program, &subject->loaded, error);
+  pto_watched_step_end(&loading);
   if (status) return status;
   subject->program = subject->loaded->program;
   subject->name = subject->loaded->name;

@@ -133,7 +133,8 @@ static bool can_be_sent(int signal) {
 }
 
 /* Whether the process is to end by it all the same.  The kernel names the process itself as the sender of SIGPIPE where
- * it writes and nobody reads; raise has a code of its own.  What has no sender is of a timer, or SIGXCPU of a limit. */
+ * it writes and no process reads; raise has a code of its own.  What has no sender is of a timer, or SIGXCPU of a
+ * limit. */
 static bool is_of_others(int signal, const siginfo_t *info) {
   if (!can_be_sent(signal)) return false;
   if (signal == SIGPIPE && info->si_code == SI_USER) return true;

@@ -265,6 +265,26 @@ static void test_an_orchestration_without_end_is_ended_by_the_time_out_of_each_v
   }
 }
 
+static void expect_late(const char *verb, const char *rest, const char *step) {
+  char sentence[128];
+  snprintf(sentence, sizeof sentence, "ptosim: %s of ", step);
+  const int code = pto_ptosim_run("%s %s/planted/planted_endless.so --timeout 0.2%s", verb, pto_ptosim_build(), rest);
+  if (code != 3 || !strstr(pto_ptosim_last.err, sentence) ||
+      !strstr(pto_ptosim_last.err, "planted_endless.so outlived the time-out of 200 ms"))
+    fail_msg("%s%s left with %d: %s", verb, rest, code, pto_ptosim_last.err);
+}
+
+static void test_a_program_without_end_beside_its_run_is_ended_by_the_time_out(void **state) {
+  static const char *const verbs[] = {"run", "check", "check --observe", "explore"};
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(verbs); i++) {
+    expect_late(verbs[i], " --set where=prepare", "prepare");
+    if (i == 0) expect_late(verbs[i], " --set where=expect", "expect");
+    assert_int_equal(setenv("PLANTED_ENDLESS", "1", 1), 0);
+    expect_late(verbs[i], "", "loading");
+    assert_int_equal(unsetenv("PLANTED_ENDLESS"), 0);
+  }
+}
+
 /* Neither a file nor a report takes the place of a stream that the program has closed. */
 static void test_a_program_that_closes_the_standard_streams_spoils_no_file(void **state) {
   char json[512];
@@ -300,7 +320,7 @@ static void expect_no_regular_file(const char *name, const char *verb, const cha
     fail_msg("%s%s%s left with %d: %s", verb, path, rest, code, pto_ptosim_last.err);
 }
 
-/* Whoever opens a FIFO waits for its other end. */
+/* What opens a FIFO waits for its other end. */
 static void test_a_fifo_is_refused_wherever_a_file_is_meant(void **state) {
   static const char *const loading[] = {"run ", "check ", "explore ", "suite ", "list programs "};
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(loading); i++) expect_no_regular_file("fifo.so", loading[i], "");
@@ -382,6 +402,7 @@ int main(void) {
       cmocka_unit_test(test_a_signal_that_a_program_sends_to_itself_is_named),
       cmocka_unit_test(test_a_program_that_forks_is_ended_before_it_is_two),
       cmocka_unit_test(test_an_orchestration_without_end_is_ended_by_the_time_out_of_each_verb),
+      cmocka_unit_test(test_a_program_without_end_beside_its_run_is_ended_by_the_time_out),
       cmocka_unit_test(test_a_program_that_closes_the_standard_streams_spoils_no_file),
       cmocka_unit_test(test_a_file_that_never_ends_is_refused),
       cmocka_unit_test(test_a_fifo_is_refused_wherever_a_file_is_meant),
