@@ -10,6 +10,7 @@
 #include <formats/new_file.h>
 #include <runtime/base/base.h>
 #include <runtime/base/dtype.h>
+#include <runtime/base/text.h>
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "elements are copied as the file has them");
 
@@ -260,8 +261,8 @@ static int name_file(const char *path, int status, struct pto_error *error) {
 
 int pto_npy_read(const char *path, struct pto_npy *npy, struct pto_error *error) {
   struct pto_npy read = {0};
-  FILE *file = fopen(path, "rb");
-  if (!file) return pto_error_set(error, PTO_ESYSTEM, "%.400s: %s", path, strerror(errno));
+  FILE *file = pto_regular_file_open(path, error);
+  if (!file) return error->status;
   int status = read_header(file, &read, error);
   if (status == PTO_OK) status = read_data(file, &read, error);
   fclose(file);

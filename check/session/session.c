@@ -10,6 +10,7 @@
 #include <check/session/named_kernels.h>
 #include <check/session/refusals.h>
 #include <check/session/remarks.h>
+#include <check/session/watched_step.h>
 #include <pto/world.h>
 #include <runtime/base/base.h>
 #include <runtime/base/clock.h>
@@ -187,6 +188,14 @@ static void context_destroyed(void *argument, struct pto_runtime *rt, const stru
 
 /* ---- open ---- */
 
+/* Of a program that was loaded: with graphs the step is ptosim's own, and has an end. */
+static void begin_step(struct pto_session *session, struct pto_watched_step *watched, const char *step) {
+  if (session->subject.loaded)
+    pto_watched_step_begin(watched, &session->options, step);
+  else
+    *watched = (struct pto_watched_step){0};
+}
+
 static int open_program_run(struct pto_session *session) {
   const struct pto_session_options *options = &session->options;
   FILE *text = options->text ? options->text : (session->nowhere = fopen("/dev/null", "w"));
@@ -208,7 +217,10 @@ static int open_program_run(struct pto_session *session) {
   if (status) return end(session, pto_exit_of_setup(status));
   describe(session);
   tell(session, "preparing the inputs", 0, 0);
+  struct pto_watched_step preparing;
+  begin_step(session, &preparing, "prepare");
   status = pto_program_run_prepare(session->run);
+  pto_watched_step_end(&preparing);
   if (status) return end_as_run(session, pto_exit_of_setup(status));
   status = pto_session_read_inputs(session);
   /* A wrong name is said before the run, not after it. */
@@ -483,7 +495,10 @@ int pto_session_judge(struct pto_session *session) {
                   pto_status_name(program->expected_status));
     return end(session, PTO_EXIT_FINDINGS);
   }
+  struct pto_watched_step expecting;
+  begin_step(session, &expecting, "expect");
   int status = pto_program_run_expect(session->run);
+  pto_watched_step_end(&expecting);
   if (status) return end_as_run(session, pto_exit_of_setup(status));
   status = pto_session_read_goldens(session);
   if (status) return end(session, pto_exit_of_setup(status));

@@ -12,6 +12,7 @@
 #include <check/capture/capture_program.h>
 #include <check/session/graph_program.h>
 #include <check/session/onnx_file.h>
+#include <check/session/watched_step.h>
 #include <formats/mapped_file.h>
 #include <graph/file/json.h>
 #include <runtime/base/text.h>
@@ -58,7 +59,10 @@ static bool is_regular(const char *path) {
 
 static int take_loaded(struct pto_subject *subject, const struct pto_session_options *options,
                        struct pto_error *error) {
+  struct pto_watched_step loading; /* constructors are the program's */
+  pto_watched_step_begin(&loading, options, "loading");
   const int status = pto_program_load(options->program, &subject->loaded, error);
+  pto_watched_step_end(&loading);
   if (status && !pto_text_ends_with(options->program, ".so") && is_regular(options->program))
     return pto_error_set(error, status, "%.900s: a program's path ends in .so, .json, .webnn or .onnx",
                          options->program);

@@ -15,6 +15,7 @@
 #include <formats/new_file.h>
 #include <formats/npy.h>
 #include <runtime/base/base.h>
+#include <runtime/base/text.h>
 
 #define MOST_JSON_BYTES (UINT64_C(4) << 20)
 #define MOST_NUMBER (UINT64_C(1) << 62)
@@ -273,10 +274,10 @@ static unsigned char *read_bytes(struct pto_json_reader *reader, const char *fol
   struct stat about;
   unsigned char *bytes = NULL;
   path_of(folder, "memory", number, when, path);
-  FILE *file = fopen(path, "re");
-  if (!file || fstat(fileno(file), &about) != 0)
-    reader->status = pto_error_set(reader->error, PTO_EINVAL, "%.400s: %s", path, strerror(errno));
-  else if (!S_ISREG(about.st_mode) || (uint64_t)about.st_size != size_bytes)
+  FILE *file = pto_regular_file_open(path, reader->error);
+  if (!file)
+    reader->status = reader->error->status;
+  else if (fstat(fileno(file), &about) != 0 || (uint64_t)about.st_size != size_bytes)
     reader->status = pto_error_set(reader->error, PTO_EINVAL, "%.400s: not the %" PRIu64 " bytes of memory %" PRIu32,
                                    path, size_bytes, number);
   else if (!(bytes = malloc(size_bytes ? size_bytes : 1)))

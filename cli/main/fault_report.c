@@ -10,10 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cli/main/process_calls.h>
 #include <cli/main/verb.h>
 #include <report/findings/source_lines.h>
 #include <runtime/base/call_stack.h>
@@ -32,12 +32,15 @@
 static const struct fault {
   int signal;
   bool has_address;
-  bool is_sent; /* a fault where the process sends it to itself; else others end the process by it */
+  bool is_sent; /* a fault where it comes of the process itself; else others end the process by it */
   const char *name;
-} faults[] = {{SIGSEGV, true, false, "SIGSEGV"}, {SIGBUS, true, false, "SIGBUS"},    {SIGFPE, false, false, "SIGFPE"},
-              {SIGILL, false, false, "SIGILL"},  {SIGABRT, false, false, "SIGABRT"}, {SIGHUP, false, true, "SIGHUP"},
-              {SIGQUIT, false, true, "SIGQUIT"}, {SIGTERM, false, true, "SIGTERM"},  {SIGUSR1, false, true, "SIGUSR1"},
-              {SIGUSR2, false, true, "SIGUSR2"}};
+} faults[] = {
+    {SIGSEGV, true, false, "SIGSEGV"}, {SIGBUS, true, false, "SIGBUS"},       {SIGFPE, false, false, "SIGFPE"},
+    {SIGILL, false, false, "SIGILL"},  {SIGABRT, false, false, "SIGABRT"},    {SIGTRAP, false, false, "SIGTRAP"},
+    {SIGSYS, false, false, "SIGSYS"},  {SIGHUP, false, true, "SIGHUP"},       {SIGQUIT, false, true, "SIGQUIT"},
+    {SIGTERM, false, true, "SIGTERM"}, {SIGUSR1, false, true, "SIGUSR1"},     {SIGUSR2, false, true, "SIGUSR2"},
+    {SIGALRM, false, true, "SIGALRM"}, {SIGVTALRM, false, true, "SIGVTALRM"}, {SIGPROF, false, true, "SIGPROF"},
+    {SIGXCPU, false, true, "SIGXCPU"}, {SIGPIPE, false, true, "SIGPIPE"}};
 #define FAULT_COUNT PTO_ARRAY_LENGTH(faults)
 
 /* Handlers have no argument of ours, so this is the one process-wide state of the tool. */
@@ -100,6 +103,10 @@ static void describe_rank(char text[32]) {
   *to = '\0';
 }
 
+static bool has_sender(const siginfo_t *info) {
+  return info->si_code == SI_USER || info->si_code == SI_TKILL || info->si_code == SI_QUEUE;
+}
+
 static void describe(int signal, const siginfo_t *info) {
   const struct fault *fault = faults;
   while (fault < faults + FAULT_COUNT - 1 && fault->signal != signal) fault++;
@@ -114,7 +121,10 @@ static void describe(int signal, const siginfo_t *info) {
     if (pto_waiting_core_is_beyond_stack((uintptr_t)info->si_addr))
       used = append(used, ", below the stack of a kernel that waits (PTO_CORE_STACK_BYTES),");
   }
-  if (fault->is_sent) used = append(used, ", which the program sent to its own process,");
+  if (fault->is_sent)
+    used = append(used, has_sender(info)    ? ", which the program sent to its own process,"
+                        : signal == SIGXCPU ? ", as the process has used up its CPU time,"
+                                            : ", of a timer of its own process,");
   faulted.message = pto_engine_current.message;
   faulted.status = PTO_EKERNEL;
   /* A fault while describing comes back here nested and reports what there is so far. */
@@ -133,15 +143,24 @@ static void describe(int signal, const siginfo_t *info) {
                           faulted.calls, MOST_CALLS);
 }
 
-static bool is_sent(int signal) {
+static bool can_be_sent(int signal) {
   for (size_t i = 0; i < FAULT_COUNT; i++)
     if (faults[i].signal == signal) return faults[i].is_sent;
   return false;
 }
 
+/* Whether the process is to end by it all the same.  The kernel names the process itself as the sender of SIGPIPE where
+ * it writes and no process reads; raise has a code of its own.  What has no sender is of a timer, or SIGXCPU of a
+ * limit. */
+static bool is_of_others(int signal, const siginfo_t *info) {
+  if (!can_be_sent(signal)) return false;
+  if (signal == SIGPIPE && info->si_code == SI_USER) return true;
+  return has_sender(info) ? info->si_pid != getpid() : signal == SIGHUP || signal == SIGQUIT;
+}
+
 static void on_fault(int number, siginfo_t *info, void *context) {
   int unclaimed = 0, self = (int)gettid();
-  if (getpid() != faulted.process || (is_sent(number) && info->si_pid != getpid())) {
+  if (getpid() != faulted.process || is_of_others(number, info)) {
     signal(number, SIG_DFL);
     raise(number);
     return;
@@ -260,30 +279,32 @@ static bool install(size_t index) {
 /* ---- a program that ends the process ---- */
 
 /* On its thread. */
-static void end(const char *function, int status) {
+_Noreturn static void end(const char *deed) {
   int unclaimed = 0;
-  char kernel[PTO_SENTENCE_SIZE - 128], text[PTO_SENTENCE_SIZE];
+  char kernel[PTO_SENTENCE_SIZE - 256], text[PTO_SENTENCE_SIZE];
   if (!atomic_compare_exchange_strong_explicit(&faulted.claimed_by, &unclaimed, (int)gettid(), memory_order_relaxed,
                                                memory_order_relaxed))
     sleep_for_ever();
   char rank[32];
   const bool is_in_kernel = pto_engine_describe_current(kernel, sizeof kernel);
   describe_rank(rank);
-  snprintf(text, sizeof text, "the program ended the process by %s(%d)%s%s%s", function, status, rank,
-           is_in_kernel ? " in " : ", outside of any kernel", is_in_kernel ? kernel : "");
+  snprintf(text, sizeof text, "the program %.160s%s%s%s", deed, rank, is_in_kernel ? " in " : ", outside of any kernel",
+           is_in_kernel ? kernel : "");
   faulted.report(faulted.context, PTO_EKERNEL, text);
+  sleep_for_ever();
 }
+
+/* Not in a process forked off. */
+static bool is_due(void) { return faulted.process == getpid(); }
 
 static void on_exit_called(int status, void *unused) {
-  if (faulted.process == getpid()) end("exit", status);
+  char deed[64];
+  snprintf(deed, sizeof deed, "ended the process by exit(%d)", status);
+  if (is_due()) end(deed);
 }
 
-/* Stands in front of libc's, for what is loaded. */
-extern const char __executable_start[], etext[];
-PTO_API _Noreturn void _exit(int status) {
-  const char *caller = __builtin_return_address(0);
-  if (faulted.process == getpid() && (caller < __executable_start || caller >= etext)) end("_exit", status);
-  for (;;) syscall(SYS_exit_group, status);
+static void on_quick_exit_called(void) {
+  if (is_due()) end("ended the process by quick_exit");
 }
 
 int pto_fault_report_init(pto_fault_reporter *report, void *context, struct pto_error *error) {
@@ -297,7 +318,8 @@ int pto_fault_report_init(pto_fault_reporter *report, void *context, struct pto_
   atomic_store_explicit(&faulted.is_ending, false, memory_order_relaxed);
   faulted.process = getpid();
   signal(SIGXFSZ, on_no_room);
-  if (!is_watched) is_watched = on_exit(on_exit_called, NULL) == 0;
+  pto_process_calls_watch(is_due, end);
+  if (!is_watched) is_watched = on_exit(on_exit_called, NULL) == 0 && at_quick_exit(on_quick_exit_called) == 0;
   if (PTO_HAS_SANITIZER || pto_is_under_valgrind()) return PTO_OK;
   int reason = 0;
   if (sem_init(&faulted.wake, 0, 0) != 0) return pto_error_set(error, PTO_ESYSTEM, "no semaphore: %s", strerror(errno));

@@ -2,7 +2,7 @@
 /*
  * The last words of a process whose kernel faulted or did not come back, or that its program ended.
  *
- * Owns the signal handlers of SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT, and of those that end a process where
+ * Owns the signal handlers of SIGSEGV, SIGBUS, SIGFPE, SIGILL and their kind, and of those that end a process where
  * nothing handles them, an alternate signal stack for the calling thread, and a reporter thread.  One in a process:
  * handlers are the process's.  A verb is between init and fini, and may take the report over meanwhile.
  *
@@ -13,8 +13,9 @@
  * for debug information takes memory, whose lock the faulting thread may hold; without an answer in time the sentence
  * does without.
  *
- * An end: exit(), _exit() or a signal that the program sends to its own process.  The thread that does so calls
- * `report` itself.  What no process can see of its own end is left: SIGKILL, and a system call of the program's own.
+ * An end: exit() and its kin, exec, or a signal that the program sends to its own process.  The thread that does so
+ * calls `report` itself.  What no process can see of its own end is left: SIGKILL, and a system call of the program's
+ * own.
  *
  * `report` must end in _exit: the other threads still run, so nothing may be taken down, and no lock that they could
  * hold may be waited for (malloc's and stdio's among them).

@@ -66,6 +66,29 @@ static void act_illegal(void) { raise(SIGILL); }
 static void act_divide(void) { raise(SIGFPE); }
 static void act_timeout(void) { pto_fault_report_on_timeout(NULL, "too long"); }
 
+/* A process that is forked off is no concern of the report. */
+static void act_in_another_process(void) {
+  char word[] = "false", *const words[] = {word, NULL}, *const none[] = {NULL};
+  for (int how = 0; how < 8; how++) {
+    const pid_t child = fork();
+    if (child == 0) {
+      if (how == 0) _Exit(1);
+      if (how == 1) execl("/bin/false", word, NULL);
+      if (how == 2) execlp(word, word, "word", NULL);
+      if (how == 3) execle("/bin/sh", word, "-c", "exit $STATUS", NULL, (char *[]){(char[]){"STATUS=1"}, NULL});
+      if (how == 4) execv("/bin/false", words);
+      if (how == 5) execvp(word, words);
+      if (how == 6) execve("/bin/false", words, none);
+      if (how == 7) execvpe(word, words, none);
+      abort();
+    }
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 1) _exit(how + 10);
+  }
+}
+
 static void *fault_on_thread(void *unused) {
   act_wild_pointer();
   return NULL;
@@ -150,6 +173,12 @@ static void test_without_a_fault_nothing_is_said(void **state) {
   assert_string_equal(text, "");
 }
 
+static void test_processes_forked_off_end_as_they_like(void **state) {
+  char text[2048];
+  assert_int_equal(sentence_of(act_in_another_process, text, sizeof text), 0);
+  assert_string_equal(text, "");
+}
+
 static void test_handlers_are_put_back(void **state) {
   static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
   struct sigaction before[5], after;
@@ -173,6 +202,7 @@ int main(void) {
       cmocka_unit_test(test_of_many_faults_one_is_reported),
       cmocka_unit_test(test_a_timeout_is_reported_by_the_thread_that_calls),
       cmocka_unit_test(test_without_a_fault_nothing_is_said),
+      cmocka_unit_test(test_processes_forked_off_end_as_they_like),
       cmocka_unit_test(test_handlers_are_put_back),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

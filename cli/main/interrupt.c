@@ -20,10 +20,13 @@ _Noreturn static void end_at_once(void) {
   _exit(PTO_EXIT_INTERRUPTED);
 }
 
-static void on_interrupt(int signal) {
-  (void)signal;
-  if (atomic_exchange_explicit(&interrupt_stop.is_asked, true, memory_order_relaxed)) end_at_once();
-  if (!atomic_load_explicit(&may_finish, memory_order_relaxed)) alarm(GRACE_SECONDS);
+static void handle(int signal, void (*handler)(int signal)) {
+  struct sigaction action;
+  memset(&action, 0, sizeof action);
+  sigemptyset(&action.sa_mask);
+  action.sa_flags = SA_RESTART;
+  action.sa_handler = handler;
+  sigaction(signal, &action, NULL);
 }
 
 static void on_alarm(int signal) {
@@ -31,18 +34,19 @@ static void on_alarm(int signal) {
   if (!pto_fault_report_interrupt()) end_at_once();
 }
 
+/* Until then an alarm is the program's own. */
+static void on_interrupt(int signal) {
+  (void)signal;
+  if (atomic_exchange_explicit(&interrupt_stop.is_asked, true, memory_order_relaxed)) end_at_once();
+  handle(SIGALRM, on_alarm);
+  if (!atomic_load_explicit(&may_finish, memory_order_relaxed)) alarm(GRACE_SECONDS);
+}
+
 /* ---- elsewhere ---- */
 
 void pto_interrupt_begin(void) {
-  struct sigaction action, old;
-  memset(&action, 0, sizeof action);
-  sigemptyset(&action.sa_mask);
-  action.sa_flags = SA_RESTART;
-  if (sigaction(SIGINT, NULL, &old) != 0 || old.sa_handler == SIG_IGN) return;
-  action.sa_handler = on_alarm;
-  sigaction(SIGALRM, &action, NULL);
-  action.sa_handler = on_interrupt;
-  sigaction(SIGINT, &action, NULL);
+  struct sigaction old;
+  if (sigaction(SIGINT, NULL, &old) == 0 && old.sa_handler != SIG_IGN) handle(SIGINT, on_interrupt);
 }
 
 void pto_interrupt_let_finish(void) {

@@ -3,10 +3,10 @@
  * ^C: the first asks what goes on to end and to tell what is known so far, the second ends the process at once, both
  * with PTO_EXIT_INTERRUPTED.
  *
- * Owns the handlers of SIGINT and SIGALRM from begin on, and what runs look at (pto_config.stop), which is told how far
- * they have come as well.  A run that does not end by itself within some seconds (its orchestration or a kernel does
- * not come back) is told of by cli/main/fault_report.h, where that is installed.  Whatever goes from one thing to the
- * next, cases or schedules, asks pto_interrupted in between.
+ * Owns the handler of SIGINT from begin on, that of SIGALRM from the first ^C on, and what runs look at
+ * (pto_config.stop), which is told how far they have come as well.  A run that does not end by itself within some
+ * seconds (its orchestration or a kernel does not come back) is told of by cli/main/fault_report.h, where that is
+ * installed.  Whatever goes from one thing to the next, cases or schedules, asks pto_interrupted in between.
  *
  * One in a process, as handlers are the process's.  Any thread may ask.
  */

@@ -123,6 +123,7 @@ static int run_verb(const struct pto_verb *verb, int argc, char **argv) {
   if (pto_fault_report_init(pto_fault_report_say, NULL, &error))
     return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
   const int code = verb->main(argc, argv);
+  pto_interrupt_let_finish();
   pto_fault_report_fini();
   return code;
 }

@@ -8,6 +8,7 @@
 #include <cli/main/about.h>
 #include <cli/adopt/adopt.h>
 
+#include <ftw.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,6 +16,8 @@
 #include <cli/main/interrupt.h>
 #include <cli/main/verb.h>
 #include <runtime/base/text.h>
+
+#define MOST_FOLDERS_OPEN 16
 
 #define TEXT(field) PTO_OPTION_TEXT(struct pto_adopt_options, field)
 static const struct pto_option_spec own_options[] = {
@@ -52,6 +55,16 @@ static const char *find_refused(const struct pto_adopt_options *options) {
 
 static bool is_virtual(const char *platform) { return platform && strstr(platform, "virtual"); }
 
+/* Whether pytest would open it, and wait for ever. */
+static int visit(const char *path, const struct stat *about, int type, struct FTW *level) {
+  static const char *const read[] = {".py", ".toml", ".ini", ".cfg"};
+  const char *end = strrchr(path, '.');
+  bool is_read = level->level == 0;
+  for (size_t i = 0; end && i < sizeof read / sizeof *read; i++) is_read |= strcmp(end, read[i]) == 0;
+  if (type != FTW_F || S_ISREG(about->st_mode) || !is_read) return 0;
+  return pto_complain(PTO_EXIT_USAGE, "adopt: %s: no regular file", path);
+}
+
 static int adopt(const struct pto_adopt_options *options, struct pto_adopt_cases *cases, bool has_text) {
   const char *subject = options->run.programs.items[0];
   if (is_manifest(subject)) {
@@ -68,6 +81,7 @@ static int adopt(const struct pto_adopt_options *options, struct pto_adopt_cases
     return pto_complain(PTO_EXIT_USAGE, "adopt: --no-compute of a folder is for --platform a2a3virtual or a5virtual");
   if (stat(subject, &about) != 0)
     return pto_complain(PTO_EXIT_USAGE, "adopt: %s: no such folder, file or manifest", subject);
+  if (nftw(subject, visit, MOST_FOLDERS_OPEN, 0) == PTO_EXIT_USAGE) return PTO_EXIT_USAGE;
   if (options->platform) return pto_adopt_folder(options, options->platform, has_text, cases);
   const int code = pto_adopt_folder(options, "a2a3sim", has_text, cases);
   return code || pto_interrupted() ? code : pto_adopt_folder(options, "a5sim", has_text, cases);

@@ -131,7 +131,8 @@ static bool is_recorded(const char *text) {
   char path[4096], head[64] = "";
   snprintf(path, sizeof path, "%.*s", (int)strcspn(text, ","), text);
   if (is_page(path)) return true;
-  FILE *file = fopen(path, "re");
+  struct pto_error unused;
+  FILE *file = pto_regular_file_open(path, &unused);
   if (!file) return false;
   const size_t length = fread(head, 1, sizeof head - 1, file);
   fclose(file);

@@ -65,20 +65,19 @@ static bool init_fenced(struct pto_array_memory *m) {
   return true;
 }
 
-/* Two guards, and what lies between them is the memory's. */
-static bool init_between(struct pto_array_memory *m, char *lower, char *upper) {
-  if (mprotect(upper, PTO_GUARD_BYTES, PROT_NONE) != 0 || mprotect(lower, PTO_GUARD_BYTES, PROT_NONE) != 0)
-    return false;
-  m->begin = lower + PTO_GUARD_BYTES;
-  m->end = upper;
+/* Opens `bytes` from `begin` on, in a reservation without access. */
+static bool open_between(struct pto_array_memory *m, char *begin, uint64_t bytes) {
+  if (mprotect(begin, bytes, PROT_READ | PROT_WRITE) != 0) return false;
+  m->begin = begin;
+  m->end = begin + bytes;
   m->guard_bytes = PTO_GUARD_BYTES;
   return true;
 }
 
 static bool init_large(struct pto_array_memory *m, uint64_t bytes) {
   if (!pto_reserve_init_aligned(&m->reserve, bytes + 2 * PTO_GUARD_BYTES, PTO_GUARD_BYTES)) return false;
-  char *const first = m->reserve.addr;
-  if (!init_between(m, first, first + PTO_GUARD_BYTES + bytes)) {
+  if (mprotect(m->reserve.addr, m->reserve.size_bytes, PROT_NONE) != 0 ||
+      !open_between(m, (char *)m->reserve.addr + PTO_GUARD_BYTES, bytes)) {
     pto_reserve_fini(&m->reserve);
     return false;
   }
@@ -87,15 +86,21 @@ static bool init_large(struct pto_array_memory *m, uint64_t bytes) {
   return true;
 }
 
-/* A place in the pool, of which the last guard before it is its lower one. */
+/* A place in the pool, all of which has no access but the arrays. */
 static bool init_small(struct pto_array_memory *m, uint64_t bytes, struct pto_array_pool *pool) {
-  const uint64_t most = PTO_GUARDED_ARRAYS * (2 * PTO_LARGE_PAGE_BYTES + PTO_GUARD_BYTES) + PTO_GUARD_BYTES;
+  const uint64_t most = PTO_GUARDED_ARRAYS * (2 * PTO_LARGE_PAGE_BYTES + PTO_GUARD_BYTES) + 2 * PTO_POOL_MARGIN_BYTES;
   if (pool->count >= PTO_GUARDED_ARRAYS) return false;
   pool->count++;
-  if (!pool->reserve.addr && !pto_reserve_init(&pool->reserve, most)) return false;
-  char *const lower = (char *)pool->reserve.addr + pool->used_bytes;
-  if (!init_between(m, lower, lower + PTO_GUARD_BYTES + bytes)) return false;
-  pool->used_bytes += PTO_GUARD_BYTES + bytes;
+  if (!pool->reserve.addr) {
+    if (!pto_reserve_init(&pool->reserve, most)) return false;
+    if (mprotect(pool->reserve.addr, pool->reserve.size_bytes, PROT_NONE) != 0) {
+      pto_reserve_fini(&pool->reserve);
+      return false;
+    }
+    pool->used_bytes = PTO_POOL_MARGIN_BYTES;
+  }
+  if (!open_between(m, (char *)pool->reserve.addr + pool->used_bytes, bytes)) return false;
+  pool->used_bytes += bytes + PTO_GUARD_BYTES;
   m->data = m->end - pto_align_up(m->size_bytes, ARRAY_ALIGN);
   return true;
 }

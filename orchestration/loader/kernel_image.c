@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <runtime/base/base.h>
+#include <runtime/base/text.h>
 
 /* What lies between globals is closed to AddressSanitizer, and is read here all the same. */
 #define READS_ANYTHING __attribute__((no_sanitize("address"), noinline))
@@ -116,6 +117,7 @@ int pto_kernel_library_open(const char *path, struct pto_kernel_library *library
   int length = snprintf(with_slash, sizeof with_slash, "%s%s", strchr(path, '/') ? "" : "./", path);
   if (length >= (int)sizeof with_slash) return pto_error_set(error, PTO_EINVAL, "the path of a library is too long");
   if (access(with_slash, R_OK) != 0) return pto_error_set(error, PTO_EINVAL, "%.400s: %s", path, strerror(errno));
+  if (pto_regular_file_check(with_slash, error)) return error->status = PTO_EINVAL;
   library->handle = dlopen(with_slash, RTLD_NOW | RTLD_LOCAL);
   return library->handle ? PTO_OK : pto_error_set(error, PTO_EINVAL, "%s", dlerror());
 }

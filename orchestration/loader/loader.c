@@ -200,6 +200,9 @@ static int copy_of_file(const char *path) {
 static int map_program(struct pto_loaded_program *loaded, struct pto_error *error) {
   char path[64];
   const char *mapped = loaded->path;
+  struct pto_error refusal;
+  if (pto_regular_file_check(loaded->path, &refusal))
+    return pto_error_set(error, PTO_EINVAL, "program %.900s", refusal.sentence);
   void *present = dlopen(loaded->path, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
   if (present) {
     dlclose(present);

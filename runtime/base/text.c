@@ -31,28 +31,36 @@ bool pto_text_ends_with(const char *text, const char *ending) {
   return length >= end && strcmp(text + length - end, ending) == 0;
 }
 
-/* ---- files of text ---- */
+/* ---- regular files ---- */
 
-static int check(const char *path, int fd, struct pto_error *error) {
+static int judge(const char *path, int failure, const struct stat *about, struct pto_error *error) {
+  if (failure) return pto_error_set(error, PTO_ESYSTEM, "%.400s: %s", path, strerror(failure));
+  if (S_ISDIR(about->st_mode)) return pto_error_set(error, PTO_ESYSTEM, "%.400s: %s", path, strerror(EISDIR));
+  if (!S_ISREG(about->st_mode)) return pto_error_set(error, PTO_EINVAL, "%.400s: no regular file", path);
+  return PTO_OK;
+}
+
+int pto_regular_file_check(const char *path, struct pto_error *error) {
   struct stat about;
-  if (fd < 0 || fstat(fd, &about) != 0) return pto_error_set(error, PTO_ESYSTEM, "%.400s: %s", path, strerror(errno));
-  if (S_ISDIR(about.st_mode)) {
-    errno = EISDIR;
-    return pto_error_set(error, PTO_ESYSTEM, "%.400s: %s", path, strerror(errno));
-  }
-  if (!S_ISREG(about.st_mode)) return pto_error_set(error, PTO_EINVAL, "%.400s: no regular file", path);
-  if ((uint64_t)about.st_size <= PTO_TEXT_FILE_BYTES) return PTO_OK;
-  return pto_error_set(error, PTO_EINVAL, "%.400s: %jd bytes, at most %" PRIu64 " are read", path,
-                       (intmax_t)about.st_size, PTO_TEXT_FILE_BYTES);
+  return judge(path, stat(path, &about) == 0 ? 0 : errno, &about, error);
 }
 
 /* Does not wait for who opens the other end of a FIFO. */
-FILE *pto_text_file_open(const char *path, struct pto_error *error) {
+static FILE *open_regular(const char *path, uint64_t most_bytes, struct pto_error *error) {
+  struct stat about;
   const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  const int status = check(path, fd, error);
+  int status = judge(path, fd >= 0 && fstat(fd, &about) == 0 ? 0 : errno, &about, error);
+  if (!status && (uint64_t)about.st_size > most_bytes)
+    status = pto_error_set(error, PTO_EINVAL, "%.400s: %jd bytes, at most %" PRIu64 " are read", path,
+                           (intmax_t)about.st_size, most_bytes);
   FILE *stream = status ? NULL : fdopen(fd, "r");
   if (stream) return stream;
   if (!status) pto_error_set(error, PTO_ENOMEM, "%.400s: %s", path, strerror(errno));
   if (fd >= 0) close(fd);
   return NULL;
+}
+
+FILE *pto_regular_file_open(const char *path, struct pto_error *error) { return open_regular(path, UINT64_MAX, error); }
+FILE *pto_text_file_open(const char *path, struct pto_error *error) {
+  return open_regular(path, PTO_TEXT_FILE_BYTES, error);
 }

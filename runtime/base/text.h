@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Text that is put together piece by piece in a caller's buffer, cut where the buffer ends; endings; and files of text.
+ * Text that is put together piece by piece in a caller's buffer, cut where the buffer ends; endings; and regular files,
+ * whose reading comes to an end.
  *
  * Always true: the text ends with a zero byte within `size` bytes, as it must before the first call.  Any thread.
  */
@@ -24,12 +25,17 @@ void pto_text_append_hex(char *text, size_t size, const unsigned char *bytes, ui
 /* What tells kinds of files apart. */
 bool pto_text_ends_with(const char *text, const char *ending);
 
-/* ---- files of text ---- */
+/* ---- regular files ---- */
 
-/* A regular file of a size that a text may have, so that reading ends; the caller closes the stream. */
-#define PTO_TEXT_FILE_BYTES (UINT64_C(1) << 30) /* that are read at most */
+/* Whether the path names one.  PTO_OK, or with "PATH: reason" PTO_ESYSTEM where it names nothing or a folder,
+ * PTO_EINVAL where it names something else.  For what others open, and would wait at a FIFO for ever. */
+PTO_MUST_CHECK int pto_regular_file_check(const char *path, struct pto_error *error);
+/* For reading; the caller closes the stream.  NULL with the same errors, or PTO_ENOMEM. */
+FILE *pto_regular_file_open(const char *path, struct pto_error *error);
 
-/* NULL with "PATH: reason": PTO_ESYSTEM where it cannot be opened, PTO_EINVAL where it is none of these. */
+#define PTO_TEXT_FILE_BYTES (UINT64_C(1) << 30) /* of a file of text, that are read at most */
+
+/* The same, of a size that a text may have. */
 FILE *pto_text_file_open(const char *path, struct pto_error *error);
 
 #endif

@@ -4,11 +4,15 @@
  * values in it, on both engines and on small and large chips; war_reuse is right under exact rules and wrong under the
  * weaker ones.
  */
+#include <errno.h>
+#include <glob.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -189,9 +193,54 @@ static void test_a_program_that_ends_the_process_has_not_ended_well(void **state
   expect_end("run --engine virtual", 1, 1, "by _exit(0) in task 0 (ender)");
   expect_end("check", 1, 0, "by _exit(0), outside");
   expect_end("explore", 0, 1, "by exit(0) in task 0 (ender)");
+  static const char *const calls[] = {"_Exit(0)",
+                                      "quick_exit",
+                                      "execl(\"/bin/true\")",
+                                      "execlp(\"true\")",
+                                      "execle(\"/bin/true\")",
+                                      "execv(\"/bin/true\")",
+                                      "execvp(\"true\")",
+                                      "execve(\"/bin/true\")"};
+  for (int i = 0; i < (int)PTO_ARRAY_LENGTH(calls); i++)
+    for (int is_in_kernel = 0; is_in_kernel < 2; is_in_kernel++) {
+      char sentence[128];
+      snprintf(sentence, sizeof sentence, "the program ended the process by %s%s", calls[i],
+               is_in_kernel ? " in task 0 (ender)" : ", outside of any kernel");
+      expect_end(judging_verbs[(size_t)i % PTO_ARRAY_LENGTH(judging_verbs)], 6 + i, is_in_kernel, sentence);
+    }
   if (!pto_ptosim_reports_faults) skip();
   expect_end("check --observe", 2, 1, "SIGTERM, which the program sent to its own process, in ");
   expect_end("run", 3, 1, "SIGABRT in task 0 (ender)");
+}
+
+static void test_a_signal_that_a_program_sends_to_itself_is_named(void **state) {
+  static const struct {
+    int number;
+    const char *name;
+  } sent[] = {{SIGTERM, "SIGTERM"}, {SIGALRM, "SIGALRM"},     {SIGPIPE, "SIGPIPE"},
+              {SIGPROF, "SIGPROF"}, {SIGVTALRM, "SIGVTALRM"}, {SIGXCPU, "SIGXCPU"}};
+  if (!pto_ptosim_reports_faults) skip();
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(sent); i++) {
+    char sentence[128];
+    const int how = 100 + sent[i].number;
+    snprintf(sentence, sizeof sentence, "%s, which the program sent to its own process, in task 0 (ender)",
+             sent[i].name);
+    expect_end("run", how, 1, sentence);
+    expect_end("run --engine virtual", how, 1, sentence);
+    snprintf(sentence, sizeof sentence, "%s, which the program sent to its own process, outside", sent[i].name);
+    expect_end("check", how, 0, sentence);
+  }
+  expect_end("run", 100 + SIGTRAP, 1, "SIGTRAP in task 0 (ender)");
+  expect_end("run", 14, 0, "SIGALRM, of a timer of its own process, outside of any kernel");
+}
+
+/* No child comes back. */
+static void test_a_program_that_forks_is_ended_before_it_is_two(void **state) {
+  if (PTO_HAS_SANITIZER) skip();
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(judging_verbs); i++) {
+    expect_end(judging_verbs[i], 15, 1, "the program forked the process in task 0 (ender)");
+    expect_end(judging_verbs[i], 15, 0, "the program forked the process, outside of any kernel");
+  }
 }
 
 /* Whatever runs programs. */
@@ -213,6 +262,26 @@ static void test_an_orchestration_without_end_is_ended_by_the_time_out_of_each_v
                                     pto_ptosim_build());
     if (code != 3 || !strstr(pto_ptosim_last.err, "the orchestration outlived the time-out of 200 ms"))
       fail_msg("%s left with %d: %s", verbs[i], code, pto_ptosim_last.err);
+  }
+}
+
+static void expect_late(const char *verb, const char *rest, const char *step) {
+  char sentence[128];
+  snprintf(sentence, sizeof sentence, "ptosim: %s of ", step);
+  const int code = pto_ptosim_run("%s %s/planted/planted_endless.so --timeout 0.2%s", verb, pto_ptosim_build(), rest);
+  if (code != 3 || !strstr(pto_ptosim_last.err, sentence) ||
+      !strstr(pto_ptosim_last.err, "planted_endless.so outlived the time-out of 200 ms"))
+    fail_msg("%s%s left with %d: %s", verb, rest, code, pto_ptosim_last.err);
+}
+
+static void test_a_program_without_end_beside_its_run_is_ended_by_the_time_out(void **state) {
+  static const char *const verbs[] = {"run", "check", "check --observe", "explore"};
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(verbs); i++) {
+    expect_late(verbs[i], " --set where=prepare", "prepare");
+    if (i == 0) expect_late(verbs[i], " --set where=expect", "expect");
+    assert_int_equal(setenv("PLANTED_ENDLESS", "1", 1), 0);
+    expect_late(verbs[i], "", "loading");
+    assert_int_equal(unsetenv("PLANTED_ENDLESS"), 0);
   }
 }
 
@@ -238,6 +307,54 @@ static void test_a_file_that_never_ends_is_refused(void **state) {
   pto_ptosim_assert_complaint(2, "/dev/zero: no regular file");
   pto_ptosim_run("merge /dev/zero");
   pto_ptosim_assert_complaint(2, "/dev/zero: no regular file");
+  pto_ptosim_run("adopt /dev/zero");
+  pto_ptosim_assert_complaint(2, "/dev/zero: no regular file");
+}
+
+static void expect_no_regular_file(const char *name, const char *verb, const char *rest) {
+  char path[512];
+  snprintf(path, sizeof path, "%s", pto_ptosim_path(name));
+  if (mkfifo(path, 0600) != 0) assert_int_equal(errno, EEXIST);
+  const int code = pto_ptosim_run("%s%s%s", verb, path, rest);
+  if (code != 2 || !strstr(pto_ptosim_last.err, strstr(verb, "compare") ? "no program \"" : ": no regular file"))
+    fail_msg("%s%s%s left with %d: %s", verb, path, rest, code, pto_ptosim_last.err);
+}
+
+/* What opens a FIFO waits for its other end. */
+static void test_a_fifo_is_refused_wherever_a_file_is_meant(void **state) {
+  static const char *const loading[] = {"run ", "check ", "explore ", "suite ", "list programs "};
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(loading); i++) expect_no_regular_file("fifo.so", loading[i], "");
+  assert_int_equal(setenv("PTO_OPERATIONS", pto_ptosim_path("fifo.so"), 1), 0);
+  assert_int_equal(pto_ptosim_run("list ops"), 2);
+  assert_non_null(strstr(pto_ptosim_last.err, "fifo.so: no regular file"));
+  assert_int_equal(unsetenv("PTO_OPERATIONS"), 0);
+  expect_no_regular_file("fifo.npy", "run vector_example --input a=", "");
+  expect_no_regular_file("fifo.baseline", "compare ", " vector_example");
+  expect_no_regular_file("fifo.py", "adopt ", "");
+  char folder[512];
+  snprintf(folder, sizeof folder, "%s", pto_ptosim_path("fifo.py"));
+  *strrchr(folder, '/') = '\0';
+  pto_ptosim_run("adopt %s", folder);
+  pto_ptosim_assert_complaint(2, "fifo.py: no regular file");
+}
+
+static void test_a_fifo_in_the_folder_of_a_task_is_refused(void **state) {
+  char folder[512], pattern[520];
+  glob_t found;
+  snprintf(folder, sizeof folder, "%s", pto_ptosim_path("kept_fifo"));
+  assert_int_equal(pto_ptosim_run("run vector_example --dump 0 %s", folder), 0);
+  snprintf(pattern, sizeof pattern, "%s/0/*.bin", folder);
+  assert_int_equal(glob(pattern, 0, NULL, &found), 0);
+  for (size_t i = 0; i < found.gl_pathc; i++) {
+    char kept[600];
+    snprintf(kept, sizeof kept, "%s.kept", found.gl_pathv[i]);
+    assert_int_equal(rename(found.gl_pathv[i], kept), 0);
+    assert_int_equal(mkfifo(found.gl_pathv[i], 0600), 0);
+    pto_ptosim_run("task %s/0", folder);
+    pto_ptosim_assert_complaint(2, ": no regular file");
+    assert_int_equal(rename(kept, found.gl_pathv[i]), 0);
+  }
+  globfree(&found);
 }
 
 /* ---- rules ---- */
@@ -282,9 +399,14 @@ int main(void) {
       cmocka_unit_test(test_each_verb_tells_the_distance_to_what_the_task_has),
       cmocka_unit_test(test_each_verb_that_runs_a_kernel_names_the_array_that_it_runs_off),
       cmocka_unit_test(test_a_program_that_ends_the_process_has_not_ended_well),
+      cmocka_unit_test(test_a_signal_that_a_program_sends_to_itself_is_named),
+      cmocka_unit_test(test_a_program_that_forks_is_ended_before_it_is_two),
       cmocka_unit_test(test_an_orchestration_without_end_is_ended_by_the_time_out_of_each_verb),
+      cmocka_unit_test(test_a_program_without_end_beside_its_run_is_ended_by_the_time_out),
       cmocka_unit_test(test_a_program_that_closes_the_standard_streams_spoils_no_file),
       cmocka_unit_test(test_a_file_that_never_ends_is_refused),
+      cmocka_unit_test(test_a_fifo_is_refused_wherever_a_file_is_meant),
+      cmocka_unit_test(test_a_fifo_in_the_folder_of_a_task_is_refused),
       cmocka_unit_test(test_writes_after_reads_are_right_under_exact_rules_everywhere),
       cmocka_unit_test(test_writes_after_reads_are_wrong_under_the_weaker_rules_every_time),
   };

@@ -4,6 +4,7 @@
 
 #define BUGS(X)                                                                                                        \
   X(far_written, "a kernel writes 10 KiB behind an array")                                                             \
+  X(farther_written, "a kernel writes 300 KiB behind the last array, and so behind its guard")                         \
   X(far_read, "a kernel reads 10 KiB behind an array")                                                                 \
   X(far_before, "a kernel writes 10 KiB before an array")                                                              \
   X(far_of_slot, "a kernel writes so far before its array that another one is nearer")                                 \
@@ -42,6 +43,10 @@ static void of_array(struct planted *p, uint64_t way) {
 }
 static void far_written(struct planted *p) { of_array(p, 2560); }
 static void far_read(struct planted *p) { of_array(p, IS_READ | 2560); }
+static void farther_written(struct planted *p) {
+  struct pto_tensor z = pto_array_tensor(p->rt, pto_program_find(p->run, "z"));
+  put_reach(p, &z, 76800);
+}
 static void far_before(struct planted *p) { of_array(p, IS_BEFORE | 2560); }
 
 /* The guard between x and z is of 262144 bytes. */

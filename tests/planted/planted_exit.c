@@ -5,11 +5,13 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 static const struct pto_option options[] = {
     {"how", PTO_OPTION_INT, "0",
-     "0: exit(0), 1: _exit(0), 2: SIGTERM, 3: abort, 4: without standard streams, 5: never"},
+     "0: exit(0), 1: _exit(0), 2: SIGTERM, 3: abort, 4: without standard streams, 5: never, 6: _Exit(0), "
+     "7: quick_exit(0), 8 … 13: exec, 14: a timer, 15: fork, 100 and above: raise(how - 100)"},
     {"in_kernel", PTO_OPTION_INT, "0", "1: in a kernel"},
     {0}};
 
@@ -22,6 +24,27 @@ static void end(int64_t how) {
     return;
   }
   while (how == 5) pause();
+  if (how == 6) _Exit(0);
+  if (how == 7) quick_exit(0);
+  if (how == 14) {
+    setitimer(ITIMER_REAL, &(struct itimerval){.it_value.tv_usec = 1000}, NULL);
+    for (;;) pause();
+  }
+  if (how == 15) {
+    (void)!fork();
+    return;
+  }
+  if (how >= 100) {
+    raise((int)how - 100);
+    return;
+  }
+  char word[] = "true", *const words[] = {word, NULL};
+  if (how == 8) execl("/bin/true", word, NULL);
+  if (how == 9) execlp(word, word, NULL);
+  if (how == 10) execle("/bin/true", word, NULL, environ);
+  if (how == 11) execv("/bin/true", words);
+  if (how == 12) execvp(word, words);
+  if (how == 13) execve("/bin/true", words, environ);
   exit(0);
 }
 
