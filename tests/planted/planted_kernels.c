@@ -26,7 +26,7 @@
   X(tail_left, "the loop goes by fours and leaves the last two elements unwritten")                                    \
   X(stride_left, "the kernel writes every second element of its OUTPUT")                                               \
   X(predicate_left, "a task that its predicate skipped was to write what the next one reads")                          \
-  X(predicate_unwritten, "a predicate reads an element that nobody has written")                                       \
+  X(predicate_unwritten, "a predicate reads an element that no task has written")                                      \
   X(uninitialised, "a buffer is read that was allocated and never written")                                            \
   X(recycled, "a kernel gets the address of a buffer whose scope has ended")                                           \
   X(undeclared, "a kernel reads a table by address that is no parameter of its task")                                  \
