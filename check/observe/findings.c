@@ -537,8 +537,8 @@ void pto_observe_report_blocks(struct pto_observation *o, const struct pto_obser
   both.has_params =
       find_touched(o, both.units[0], both.bytes, &params[0]) && find_touched(o, both.units[1], both.bytes, &params[1]);
   pto_observe_say_unit(&text, o, both.units[0]->label);
-  SAY(&text, " writes bytes [%" PRId64 ", %" PRId64 ") of %s", (int64_t)(lo - object.lo), (int64_t)(hi - object.lo),
-      object.name);
+  SAY(&text, " writes ");
+  pto_observe_say_bytes(&text, o, lo, hi, object.name, sizeof object.name);
   pto_observe_say_elements(&text, &object, lo, hi);
   if (both.has_params) SAY(&text, ", through ");
   if (both.has_params) pto_observe_say_param(&text, &params[0]);

@@ -34,8 +34,12 @@ bool pto_text_ends_with(const char *text, const char *ending) {
 /* ---- regular files ---- */
 
 static int judge(const char *path, int failure, const struct stat *about, struct pto_error *error) {
-  if (failure) return pto_error_set(error, PTO_ESYSTEM, "%.400s: %s", path, strerror(failure));
-  if (S_ISDIR(about->st_mode)) return pto_error_set(error, PTO_ESYSTEM, "%.400s: %s", path, strerror(EISDIR));
+  if (!failure && S_ISDIR(about->st_mode)) failure = EISDIR;
+  if (failure) {
+    pto_error_set(error, PTO_ESYSTEM, "%.400s: %s", path, strerror(failure));
+    errno = failure;
+    return PTO_ESYSTEM;
+  }
   if (!S_ISREG(about->st_mode)) return pto_error_set(error, PTO_EINVAL, "%.400s: no regular file", path);
   return PTO_OK;
 }

@@ -30,7 +30,8 @@ bool pto_text_ends_with(const char *text, const char *ending);
 /* Whether the path names one.  PTO_OK, or with "PATH: reason" PTO_ESYSTEM where it names nothing or a folder,
  * PTO_EINVAL where it names something else.  For what others open, and would wait at a FIFO for ever. */
 PTO_MUST_CHECK int pto_regular_file_check(const char *path, struct pto_error *error);
-/* For reading; the caller closes the stream.  NULL with the same errors, or PTO_ENOMEM. */
+/* For reading; the caller closes the stream.  NULL with the same errors, or PTO_ENOMEM; the reason of
+ * PTO_ESYSTEM is in errno too. */
 FILE *pto_regular_file_open(const char *path, struct pto_error *error);
 
 #define PTO_TEXT_FILE_BYTES (UINT64_C(1) << 30) /* of a file of text, that are read at most */
