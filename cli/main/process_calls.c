@@ -25,12 +25,16 @@ static struct {
 } watch;
 /* libc's; found before threads begin. */
 static __typeof__(&execvpe) next_execvpe;
+#if !PTO_HAS_SANITIZER
 static __typeof__(&fork) next_fork, next_bare_fork;
+#endif
 
 static void find_next(void) {
   next_execvpe = (__typeof__(&execvpe))dlsym(RTLD_NEXT, "execvpe");
+#if !PTO_HAS_SANITIZER
   next_fork = (__typeof__(&fork))dlsym(RTLD_NEXT, "fork");
   next_bare_fork = (__typeof__(&fork))dlsym(RTLD_NEXT, "_Fork");
+#endif
 }
 
 void pto_process_calls_watch(bool (*is_due)(void), void (*end)(const char *deed)) {
@@ -151,6 +155,8 @@ PTO_API int fexecve(int fd, char *const words[], char *const variables[]) {
 
 /* ---- a second process ---- */
 
+#if !PTO_HAS_SANITIZER /* whose own fork it would hide */
+
 /* In a kernel, or of the object of a program: libraries may, as MPI does. */
 static bool is_of_run(const char *caller) {
   Dl_info about;
@@ -173,7 +179,6 @@ static pid_t divide(__typeof__(&fork) *next, const char *caller) {
   return (*next)();
 }
 
-#if !PTO_HAS_SANITIZER /* whose own fork it would hide */
 /* Weak: a test that lets calls fail has its own. */
 PTO_API __attribute__((weak)) pid_t fork(void) { return divide(&next_fork, __builtin_return_address(0)); }
 PTO_API __attribute__((weak)) pid_t _Fork(void) { return divide(&next_bare_fork, __builtin_return_address(0)); }

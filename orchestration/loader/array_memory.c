@@ -65,22 +65,27 @@ static bool init_fenced(struct pto_array_memory *m) {
   return true;
 }
 
-/* Opens `bytes` from `begin` on, in a reservation without access. */
-static bool open_between(struct pto_array_memory *m, char *begin, uint64_t bytes) {
-  if (mprotect(begin, bytes, PROT_READ | PROT_WRITE) != 0) return false;
+static void set_between(struct pto_array_memory *m, char *begin, uint64_t bytes) {
   m->begin = begin;
   m->end = begin + bytes;
   m->guard_bytes = PTO_GUARD_BYTES;
-  return true;
+}
+
+static bool close_memory(char *begin, uint64_t bytes) { return mprotect(begin, bytes, PROT_NONE) == 0; }
+/* Mapped anew: of memory that is opened again helgrind sees no access. */
+static bool open_memory(char *begin, uint64_t bytes) {
+  const int flags = MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  return mmap(begin, bytes, PROT_READ | PROT_WRITE, flags, -1, 0) == begin;
 }
 
 static bool init_large(struct pto_array_memory *m, uint64_t bytes) {
   if (!pto_reserve_init_aligned(&m->reserve, bytes + 2 * PTO_GUARD_BYTES, PTO_GUARD_BYTES)) return false;
-  if (mprotect(m->reserve.addr, m->reserve.size_bytes, PROT_NONE) != 0 ||
-      !open_between(m, (char *)m->reserve.addr + PTO_GUARD_BYTES, bytes)) {
+  char *const begin = (char *)m->reserve.addr + PTO_GUARD_BYTES;
+  if (!close_memory(m->reserve.addr, PTO_GUARD_BYTES) || !close_memory(begin + bytes, PTO_GUARD_BYTES)) {
     pto_reserve_fini(&m->reserve);
     return false;
   }
+  set_between(m, begin, bytes);
   m->data = m->begin;
   pto_ask_for_large_pages(m->data, m->size_bytes);
   return true;
@@ -93,13 +98,15 @@ static bool init_small(struct pto_array_memory *m, uint64_t bytes, struct pto_ar
   pool->count++;
   if (!pool->reserve.addr) {
     if (!pto_reserve_init(&pool->reserve, most)) return false;
-    if (mprotect(pool->reserve.addr, pool->reserve.size_bytes, PROT_NONE) != 0) {
+    if (!close_memory(pool->reserve.addr, pool->reserve.size_bytes)) {
       pto_reserve_fini(&pool->reserve);
       return false;
     }
     pool->used_bytes = PTO_POOL_MARGIN_BYTES;
   }
-  if (!open_between(m, (char *)pool->reserve.addr + pool->used_bytes, bytes)) return false;
+  char *const begin = (char *)pool->reserve.addr + pool->used_bytes;
+  if (!open_memory(begin, bytes)) return false;
+  set_between(m, begin, bytes);
   pool->used_bytes += bytes + PTO_GUARD_BYTES;
   m->data = m->end - pto_align_up(m->size_bytes, ARRAY_ALIGN);
   return true;
