@@ -2,6 +2,7 @@
 #include <sim/threads/delays.h>
 
 #include <sched.h>
+#include <string.h>
 #include <time.h>
 
 #include <runtime/base/clock.h>
@@ -85,8 +86,9 @@ int pto_engine_delayed_threads_create(const struct pto_engine_config *config, st
 
 /* The first message of the next run hands it to the workers, as all of `shared`. */
 bool pto_engine_delays_set(struct pto_port *port, uint64_t seed) {
-  if (port->ops->dispatch != delayed_dispatch) return false;
+  if (strcmp(port->name, "threads") != 0) return false;
   struct pto_threads_engine *engine = engine_of(port);
+  if (engine->own_ops.dispatch != delayed_dispatch) return false; /* port->ops may stand in front of it */
   engine->shared.delay_seed = seed;
   engine->shared.delay = seed ? delay_worker : NULL;
   return true;
