@@ -54,7 +54,7 @@ def test_a_missing_dependency_is_found_with_both_lines():
             rt.submit(pto.kernels.add, t, a, c)
 
     with pytest.raises(AssertionError) as raised:
-        pto.assert_ordered(program(orchestrate))
+        pto.assert_ordered(program(orchestrate), engine="virtual")
     text = str(raised.value)
     first = orchestrate.__code__.co_firstlineno + 3
     assert "RAW" in text and "between" in text
@@ -72,7 +72,7 @@ def test_findings_as_text_are_ten_and_how_many_more():
                 rt.submit(pto.kernels.add, t, a[row], c[row])
                 rt.submit(pto.kernels.add, t, a[row], c[row])
 
-    findings = program(orchestrate).check()
+    findings = program(orchestrate).check(engine="virtual")
     assert len(findings) == findings.total == 24
     assert str(findings).count("RAW: ") + str(findings).count("WAW: ") == 10 and str(findings).endswith("… and 14 more")
 
@@ -147,7 +147,7 @@ def test_timelines_and_findings_are_rows_of_a_table():
     assert {row["on"] for row in run.timeline() if row["category"] == "path"} >= {"orchestrator"}
     last = max(row["ts"] + row["dur"] for row in spans)
     assert 0 < last <= run.result["virtual_us"]
-    findings = program(racing).check()
+    findings = program(racing).check(engine="virtual")
     row, = findings.rows()
     assert (row["kind"], row["tasks"], row["params"], row["is_note"]) == ("RAW", (0, 1), (2, 0), False)
     assert repr(findings[0]).startswith("<RAW: task 0 (add) param 2 writes")
