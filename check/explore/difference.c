@@ -79,13 +79,23 @@ static bool find_inversion(const struct pto_explore_graph *graph, const struct p
 /* A difference in words. */
 struct telling {
   struct pto_finding finding;
-  char common[320], reason[960], remedy[96];
+  char common[320], reason[960], remedy[160];
 };
+
+#define CORES_REMEDY "order these cores with `pto_core_signal` and `pto_core_wait`"
 
 /* Why an order may matter that no declared byte explains: what there is to look at first, and what is left then. */
 #define UNDECLARED                                                                                                     \
   "a kernel touches what its task does not declare (`ptosim check --observe` tells which); if none does, the "         \
   "orchestration uses memory by itself, without waiting"
+
+static void set_access(const struct pto_explore_touch *touch, struct pto_finding *finding, int side) {
+  const uint64_t base = touch->base;
+  finding->params[side] = touch->param == UINT32_MAX ? PTO_FINDING_NONE : touch->param;
+  snprintf(finding->arrays[side], sizeof finding->arrays[side], "buffer %" PRIu64, touch->buffer_number);
+  snprintf(finding->extents[side], sizeof finding->extents[side], "bytes %" PRIu64 ":%" PRIu64,
+           touch->region.start - base, touch->region.end - base);
+}
 
 /* What the two have in common: ends the sentence.  False where they declare no byte that one of them writes. */
 static bool describe_common(const struct pto_explore *explore, uint64_t first, uint64_t second,
@@ -101,12 +111,8 @@ static bool describe_common(const struct pto_explore *explore, uint64_t first, u
     snprintf(text, size, "neither declares to write a byte that the other declares, so " UNDECLARED);
     return false;
   }
-  telling->finding.params[first > second] = a->param == UINT32_MAX ? PTO_FINDING_NONE : a->param;
-  telling->finding.params[first <= second] = b->param == UINT32_MAX ? PTO_FINDING_NONE : b->param;
-  snprintf(telling->finding.arrays[first > second], sizeof telling->finding.arrays[0], "buffer %" PRIu64,
-           a->buffer_number);
-  snprintf(telling->finding.arrays[first <= second], sizeof telling->finding.arrays[0], "buffer %" PRIu64,
-           b->buffer_number);
+  set_access(a, &telling->finding, first > second);
+  set_access(b, &telling->finding, first <= second);
   describe_touch(a, words_a, sizeof words_a);
   describe_touch(b, words_b, sizeof words_b);
   if (a->buffer_number == b->buffer_number)
@@ -151,6 +157,11 @@ static void describe_position(const struct pto_explore *explore, const struct pt
   pto_finding_say_places(&telling->finding, place, sizeof place);
   telling->finding.group = group_of(explore, hold->event.task, hold->event.task);
   if (accesses > pto_explore_accesses(usual))
+    snprintf(telling->remedy, sizeof telling->remedy,
+             "let the orchestration read it with `pto_read_element`, which waits for who writes it");
+  else if (other)
+    snprintf(telling->remedy, sizeof telling->remedy, CORES_REMEDY);
+  if (accesses > pto_explore_accesses(usual))
     snprintf(telling->reason, sizeof telling->reason,
              "%s ran after host access %" PRIu64 " of the orchestration, which did not wait%s", held, accesses - 1,
              place);
@@ -180,8 +191,11 @@ static void describe_blocks(const struct pto_explore *explore, const struct pto_
              hold->until.piece, pto_role_name(hold->until.role), hold->until.block_index, hold->event.piece,
              pto_role_name(hold->event.role), hold->event.block_index, task,
              task < explore->graph.task_count ? explore->graph.tasks[task].name : "unknown", place);
+    snprintf(telling->remedy, sizeof telling->remedy, CORES_REMEDY);
     return;
   }
+  snprintf(telling->remedy, sizeof telling->remedy,
+           "declare what blocks add to PTO_ACCUMULATE, so that they take turns, or let one block alone write it");
   snprintf(telling->reason, sizeof telling->reason,
            "block %u ran before block %u of task %" PRIu64 " (%s); blocks of a task have no order%s",
            hold->until.block_index, hold->event.block_index, task,
@@ -284,7 +298,7 @@ static bool has_other_tasks(const struct pto_explore *explore, const struct pto_
 }
 
 /* Why it made other calls: by what its tasks declare, and whether the host accessed elements before the last call. */
-static const char *tell_other_tasks(const struct pto_explore *explore) {
+static const char *tell_other_tasks(const struct pto_explore *explore, struct telling *telling) {
   const struct pto_explore_graph *graph = &explore->graph;
   bool has_predicate = false, has_accesses = false;
   for (uint64_t t = 0; t < graph->task_count; t++)
@@ -292,9 +306,14 @@ static const char *tell_other_tasks(const struct pto_explore *explore) {
       has_predicate |= graph->touches[graph->tasks[t].first_touch + i].param == UINT32_MAX;
   for (uint64_t i = 0; i < explore->call_count; i++)
     has_accesses |= pto_explore_accesses(explore->calls[i].position) != 0;
-  if (has_predicate && pto_explore_submits(explore->log.position) == graph->task_count)
+  if (has_predicate && pto_explore_submits(explore->log.position) == graph->task_count) {
+    snprintf(telling->remedy, sizeof telling->remedy,
+             "submit the task with the predicate `after` the task that writes its element");
     return "the same tasks were submitted, and a predicate, which nothing orders behind who writes its element, was "
            "decided otherwise";
+  }
+  snprintf(telling->remedy, sizeof telling->remedy,
+           "let the orchestration read with `pto_read_element`, which waits for who writes it");
   if (has_accesses)
     return "the orchestration submits other tasks, by an element that it reads without an order, or by memory that it "
            "reads by itself";
@@ -339,7 +358,7 @@ static void add_order(struct pto_explore *explore, const char *schedule,
   if (!explore->lines) explore->lines = pto_source_lines_create();
   if (has_other_tasks(explore, again, &calls))
     snprintf(telling.reason, sizeof telling.reason, "it made %" PRIu64 " calls instead of %" PRIu64 ": %s", calls,
-             explore->call_count - explore->counts.later_pieces, tell_other_tasks(explore));
+             explore->call_count - explore->counts.later_pieces, tell_other_tasks(explore, &telling));
   else
     describe(explore, holds, &telling);
   if (holds->count > 1) snprintf(more, sizeof more, " (and %zu more, all needed)", holds->count - 1);

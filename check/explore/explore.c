@@ -361,6 +361,9 @@ int pto_explore_all(struct pto_explore *explore, uint64_t limit, struct pto_erro
   explore->counts.redundant_orders = state.redundant;
   explore->counts.at_least = state.at_least;
   explore->counts.is_complete = !state.has_more && !state.is_too_long && !state.has_strayed;
+  for (size_t i = 0; i < explore->findings->count && explore->counts.is_complete; i++)
+    if (explore->findings->items[i].kind == PTO_FINDING_ORDER)
+      explore->findings->items[i].decided = PTO_DECIDED_ALL_ORDERS;
   if (status == PTO_OK && state.is_too_long)
     return pto_error_set(error, PTO_EINVAL, "--all is for up to %u steps a run, and this one has more: --schedules",
                          PTO_EXPLORE_ALL_MAX_STEPS);

@@ -34,6 +34,7 @@ static void take_params(struct pto_explore_graph *graph, const struct pto_trace 
         (struct pto_explore_touch){.is_managed = is_managed,
                                    .begin = is_managed ? param->buffer_number : buffer->base,
                                    .end = is_managed ? param->buffer_number + 1 : buffer->base + buffer->size_bytes,
+                                   .base = buffer->base,
                                    .buffer_number = param->buffer_number,
                                    .mode = param->mode == PTO_HOLD ? PTO_INOUT : param->mode, /* it may do either */
                                    .param = param->index};

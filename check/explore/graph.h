@@ -23,6 +23,7 @@
 /* One parameter, with its bytes. */
 struct pto_explore_touch {
   uint64_t begin, end; /* addresses of the buffer; of a managed one its number alone, whose memory others had too */
+  uint64_t base;       /* of the buffer, in the addresses of `region` */
   uint64_t buffer_number;
   uint32_t mode;  /* enum pto_mode */
   uint32_t param; /* UINT32_MAX: the predicate */

@@ -107,6 +107,8 @@ static const struct pto_observe_param *say_bytes(struct pto_observe_text *text, 
   if (copy->slot == PTO_OBSERVE_NO_SLOT) {
     snprintf(object, object_size, "shared memory of key %" PRIu64, copy->key);
     SAY(text, "bytes [%" PRIu64 ", %" PRIu64 ") of the %s", bytes.lo - copy->base, bytes.hi - copy->base, object);
+    snprintf(text->extent, sizeof text->extent, "bytes %" PRIu64 ":%" PRIu64, bytes.lo - copy->base,
+             bytes.hi - copy->base);
     return NULL;
   }
   const struct pto_observe_param *param = pto_observe_nearest(c->o, lo, hi);
@@ -197,19 +199,42 @@ static bool is_same_call(const struct pto_observe_cores *c, const void *a, const
   return line_of(c, a, one, sizeof one)[0] && strcmp(one, line_of(c, b, other, sizeof other)) == 0;
 }
 
-/* Whether the stretch writes what the byte at `at` of the copies lies in: a parameter, or a piece of shared memory. */
-static bool writes_like(const struct pto_observe_cores *c, uint32_t record, uint64_t at) {
+static bool is_of_engine(uint8_t kind) { return kind == PTO_CORE_SUSPENDED || kind == PTO_CORE_RESUMED; }
+
+/* What the core does in the call that its stretch follows, or (`is_end`) ends with: two calls of one line may differ.
+ */
+static uint8_t kind_of_call(const struct pto_observe_cores *c, uint32_t record, bool is_end) {
+  const struct pto_core_record *records = c->order.records;
+  if (is_end) record = next_of(c, record);
+  while (record != PTO_CORE_NO_RECORD && is_of_engine(records[record].kind))
+    record = is_end ? next_of(c, record) : records[record].previous;
+  return record == PTO_CORE_NO_RECORD ? PTO_CORE_RETURNED : records[record].kind;
+}
+
+/* How many bytes the stretch writes, from the first to the last, of what the byte at `at` of the copies lies in: a
+ * parameter, or a piece of shared memory. */
+static uint64_t written_like(const struct pto_observe_cores *c, uint32_t record, uint64_t at) {
   const struct pto_cores_copy *copy, *other;
   const uint64_t addr = pto_cores_address(c, at, &copy);
+  uint64_t lo = UINT64_MAX, hi = 0;
   for (size_t w = 0; w < c->write_count; w++) {
     if (c->writes[w].record != record) continue;
     const uint64_t written = pto_cores_address(c, c->writes[w].lo, &other);
     const bool is_shared = copy->slot == PTO_OBSERVE_NO_SLOT || other->slot == PTO_OBSERVE_NO_SLOT;
-    if (is_shared ? copy == other
-                  : pto_observe_nearest(c->o, addr, addr + 1) == pto_observe_nearest(c->o, written, written + 1))
-      return true;
+    if (is_shared ? copy != other
+                  : pto_observe_nearest(c->o, addr, addr + 1) != pto_observe_nearest(c->o, written, written + 1))
+      continue;
+    lo = pto_min_u64(lo, c->writes[w].lo);
+    hi = pto_max_u64(hi, c->writes[w].hi);
   }
-  return false;
+  return hi > lo ? hi - lo : 0;
+}
+
+/* Whether two stretches, of which the code before or behind a call is the same, write the same piece: it may be the
+ * code on the call's other side. */
+static bool writes_alike(const struct pto_observe_cores *c, uint32_t of, uint32_t record, bool is_whole, uint64_t at) {
+  const uint64_t own = written_like(c, of, at), its = written_like(c, record, at);
+  return its > 0 && (is_whole || (its <= 2 * own && own <= 2 * its));
 }
 
 /* Whether the code that touches the bytes in stretch `of` does so in `record` too, as far as calls and writes show. A
@@ -221,13 +246,14 @@ static bool is_like(const struct pto_observe_cores *c, uint32_t of, uint32_t rec
   if (a->core != b->core || b->kind == PTO_CORE_SUSPENDED || b->kind == PTO_CORE_RETURNED ||
       is_in_call(c, of) != is_in_call(c, record))
     return false;
+  const bool begins_alike =
+      is_same_call(c, a->call, b->call) && kind_of_call(c, of, false) == kind_of_call(c, record, false);
+  const bool ends_alike = is_same_call(c, end_a, end_b) && kind_of_call(c, of, true) == kind_of_call(c, record, true);
   if (!is_read)
-    return (is_same_call(c, a->call, b->call) || is_same_call(c, end_a, end_b) || is_same_call(c, a->call, end_b) ||
-            is_same_call(c, end_a, b->call)) &&
-           writes_like(c, record, at);
-  if (a->kind == PTO_CORE_RESUMED || a->kind == PTO_CORE_BEGUN || is_given(a->kind))
-    return is_same_call(c, end_a, end_b);
-  return is_same_call(c, a->call, b->call) && a->kind == b->kind && a->subject == b->subject;
+    return (begins_alike || ends_alike || is_same_call(c, a->call, end_b) || is_same_call(c, end_a, b->call)) &&
+           writes_alike(c, of, record, begins_alike && ends_alike, at);
+  if (a->kind == PTO_CORE_RESUMED || a->kind == PTO_CORE_BEGUN || is_given(a->kind)) return ends_alike;
+  return begins_alike && a->kind == b->kind && a->subject == b->subject;
 }
 
 /* False where there is no memory. */
@@ -268,6 +294,22 @@ static void say_times(struct pto_observe_text *remedy, uint32_t first, uint32_t 
   SAY(remedy, first > 1 || last > 1 || (first && last) ? " times" : " time");
 }
 
+/* Of code that the second core runs too each has to do its part.  Where the wait is for what the other one did a time
+ * before, each can do both, and all go on. */
+static void say_same_code(struct pto_observe_text *remedy, const struct pto_observe_cores *c,
+                          const struct wanted *wanted, const struct pairs *pairs) {
+  const struct pto_core_record *records = c->order.records, *first = &records[wanted->first];
+  bool is_same = false;
+  for (uint32_t i = 0; i < c->order.count; i++)
+    is_same |= records[i].core == records[wanted->second].core && records[i].kind == first->kind &&
+               is_same_call(c, first->call, records[i].call) &&
+               is_same_call(c, end_call(c, wanted->first), end_call(c, i));
+  if (!is_same) return;
+  SAY(remedy, wanted->is_read[0] && pairs->first[1] > pairs->first[0]
+                  ? "; both run this code: the same the other way round, and so for each two that share bytes"
+                  : "; both run this code: let it ask `args->core` which of the two it is on");
+}
+
 /* The calls that would order the two stretches, wherever the code of either runs again. */
 static void say_calls(struct pto_observe_text *remedy, const struct pto_observe_cores *c, const struct wanted *wanted,
                       uint64_t at) {
@@ -299,9 +341,63 @@ static void say_calls(struct pto_observe_text *remedy, const struct pto_observe_
   SAY(remedy, " and `pto_core_wait(args, %" PRIu32 ")` before the %s of ", flag, wanted->is_read[1] ? "read" : "write");
   say_core(remedy, c, second);
   say_times(remedy, pairs.first[1], likes[1].count - pairs.first[1] - pairs.count);
+  say_same_code(remedy, c, wanted, &pairs);
   free(likes[0].records);
   free(likes[1].records);
 }
+
+/* ---- a barrier that is missing ---- */
+
+static uint32_t barriers_before(const struct pto_observe_cores *c, uint32_t record) {
+  uint32_t count = 0;
+  for (uint32_t i = record; i != PTO_CORE_NO_RECORD; i = c->order.records[i].previous)
+    count += c->order.records[i].kind == PTO_CORE_PASSED;
+  return count;
+}
+
+static const struct pto_kernel *kernel_of(const struct pto_observe_cores *c, uint32_t record) {
+  return c->o->call.payload->kernels[member_of(c, record)->role];
+}
+
+/* Whether one more barrier in the code that the cores run orders the two, and lets all go on: both are between the same
+ * two barriers, where no core does anything but go from the one to the next, and their code is the same: that of
+ * another block, or behind the same call. */
+static bool is_missing_barrier(const struct pto_observe_cores *c, const struct pto_cores_finding *finding) {
+  const struct pto_core_record *records = c->order.records;
+  const uint32_t barriers = barriers_before(c, finding->writer);
+  const bool is_same_place = is_same_call(c, records[finding->writer].call, records[finding->other].call);
+  if (!finding->is_read || kernel_of(c, finding->writer) != kernel_of(c, finding->other) ||
+      barriers_before(c, finding->other) != barriers)
+    return false;
+  if (!(barriers && is_same_place) &&
+      member_of(c, finding->writer)->block_index == member_of(c, finding->other)->block_index)
+    return false;
+  for (size_t i = 0; i < c->member_count; i++)
+    if (!c->members[i].waits) return false;
+  for (uint32_t i = 0; i < c->order.count; i++) {
+    const uint8_t kind = records[i].kind;
+    if (is_of_engine(kind) || kind == PTO_CORE_BEGUN || kind == PTO_CORE_COMES || kind == PTO_CORE_PASSED ||
+        kind == PTO_CORE_RETURNED)
+      continue;
+    if (barriers_before(c, i) == barriers) return false;
+  }
+  return true;
+}
+
+static void say_barrier(struct pto_observe_text *remedy, const struct pto_observe_cores *c,
+                        const struct pto_cores_finding *finding, const struct wanted *wanted, bool is_either) {
+  char line[128] = "";
+  if (barriers_before(c, finding->writer)) line_of(c, c->order.records[finding->writer].call, line, sizeof line);
+  SAY(remedy, "add `pto_core_barrier(args)` to each of the %zu cores", c->member_count);
+  if (line[0]) SAY(remedy, ", behind its barrier at %s", line);
+  if (is_either)
+    SAY(remedy, ", between what it reads and what it writes, whichever is to come first");
+  else
+    SAY(remedy, wanted->is_read[0] ? ", behind what it reads and before it writes"
+                                   : ", behind what it writes and before it reads");
+}
+
+/* ---- what is to be added ---- */
 
 /* Whether the reader has waited for the very write whose values it has: its last signal or element told of that, and no
  * record before. */
@@ -352,6 +448,10 @@ static void say_remedy(struct pto_observe_text *remedy, const struct pto_observe
     SAY(remedy, "declare PTO_KERNEL_WAITS for both kernels, and let one wait for the other");
     return;
   }
+  if (is_missing_barrier(c, finding)) {
+    say_barrier(remedy, c, finding, wanted, is_either(c, finding));
+    return;
+  }
   if (!is_either(c, finding)) {
     say_calls(remedy, c, wanted, finding->bytes.lo);
     return;
@@ -386,6 +486,8 @@ void pto_cores_report(struct pto_observe_cores *c, const struct pto_cores_findin
     SAY(&text, ": nothing orders the two");
     say_taken(&text, c, &wanted);
     say_remedy(&remedy, c, finding, &wanted);
+    text.earlier = &c->o->call.task;
+    text.earlier_param = param;
   }
   pto_observe_add(c->o, PTO_FINDING_CORES, param, object, remedy.bytes, &c->o->call.task, &text);
 }
@@ -434,8 +536,7 @@ void pto_cores_report_order(struct pto_observe_cores *c, const struct pto_observ
     SAY(&text, " come out different where its cores run in another order");
   }
   SAY(&text, ": which of them comes first is left to time");
-  pto_observe_add(c->o, PTO_FINDING_CORES, param, object[0] ? object : NULL,
-                  "order them with `pto_core_signal` and `pto_core_wait`", &c->o->call.task, &text);
+  pto_observe_add(c->o, PTO_FINDING_CORES, param, object[0] ? object : NULL, NULL, &c->o->call.task, &text);
 }
 
 /* ---- what is left ---- */
@@ -473,8 +574,10 @@ static void say_missing(struct pto_observe_text *remedy, const struct pto_core_w
   const bool has_returned = wait->has_other && wait->other.state == PTO_SEAT_RETURNED;
   switch ((enum pto_waits_for)wait->waits_for) {
   case PTO_WAITS_FOR_FLAG:
-    SAY(remedy, "add `pto_core_signal(args, PTO_ROLE_BIT(PTO_ROLE_%s), %u)` to the core that it waits for", own,
-        wait->flag);
+    SAY(remedy,
+        "add `pto_core_signal(args, PTO_ROLE_BIT(PTO_ROLE_%s), %u)` to the core that it waits for, before that "
+        "one waits itself",
+        own, wait->flag);
     break;
   case PTO_WAITS_FOR_ELEMENT:
     if (has_returned)
@@ -483,11 +586,17 @@ static void say_missing(struct pto_observe_text *remedy, const struct pto_core_w
       SAY(remedy, "let %s push to %s before it waits", other, own);
     break;
   case PTO_WAITS_FOR_ROOM:
-    SAY(remedy, "add `pto_core_pop(args, PTO_ROLE_%s, data, size)` to %s", own, other);
+    if (has_returned)
+      SAY(remedy, "add `pto_core_pop(args, PTO_ROLE_%s, data, size)` to %s for each element, or push fewer", own,
+          other);
+    else
+      SAY(remedy, "let %s pop from %s, `pto_core_pop(args, PTO_ROLE_%s, data, size)`, before it waits", other, own,
+          own);
     break;
   case PTO_WAITS_FOR_BARRIER:
     if (wait->has_other && wait->other.block_index == wait->who.block_index)
-      SAY(remedy, "add `pto_core_barrier(args)` to %s", other);
+      SAY(remedy, "add `pto_core_barrier(args)` to %s, in the place where %s waits, as often as that comes to it",
+          other, own);
     else
       SAY(remedy, "let each core come to as many barriers");
     break;
@@ -510,7 +619,7 @@ void pto_observe_report_stuck(struct pto_observation *o) {
   if (waits->count > 0) {
     pto_core_waits_describe(waits, add_line, o, text.bytes, sizeof text.bytes);
     say_missing(&remedy, &waits->waits[0]);
-    pto_observe_add(o, PTO_FINDING_STUCK, NULL, NULL, remedy.bytes[0] ? remedy.bytes : NULL, &o->call.task, &text);
+    pto_observe_add(o, PTO_FINDING_STUCK, NULL, NULL, remedy.bytes, &o->call.task, &text);
   }
   free(waits);
 }

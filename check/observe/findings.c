@@ -66,9 +66,8 @@ static uint64_t key_of(const struct pto_observation *o, const struct pto_kernel 
   return key;
 }
 
-/* Makes the task that was skipped the earlier one of a finding, whose own comes later. */
-static void put_skipped(struct pto_observation *o, const struct pto_observe_skipped *skipped,
-                        struct pto_finding *finding) {
+/* Puts the earlier access before that of the finding's own task, of the same memory. */
+static void put_earlier(struct pto_observation *o, const struct pto_observe_text *text, struct pto_finding *finding) {
   finding->tasks[1] = finding->tasks[0];
   finding->params[1] = finding->params[0];
   finding->ranks[1] = finding->ranks[0];
@@ -76,12 +75,12 @@ static void put_skipped(struct pto_observation *o, const struct pto_observe_skip
   memcpy(finding->kernels[1], finding->kernels[0], sizeof finding->kernels[1]);
   memcpy(finding->arrays[1], finding->arrays[0], sizeof finding->arrays[1]);
   memcpy(finding->extents[1], finding->extents[0], sizeof finding->extents[1]);
-  finding->tasks[0] = skipped->task.number;
-  finding->params[0] = skipped->param.index;
+  finding->tasks[0] = text->earlier->number;
+  finding->params[0] = text->earlier_param ? text->earlier_param->index : PTO_FINDING_NONE;
   finding->places[0] = (struct pto_source_call){0};
-  find_place(o, skipped->task.number, &finding->places[0]);
+  find_place(o, text->earlier->number, &finding->places[0]);
   finding->kernels[0][0] = '\0';
-  name_kernels(&skipped->task, finding->kernels[0], sizeof finding->kernels[0]);
+  name_kernels(text->earlier, finding->kernels[0], sizeof finding->kernels[0]);
 }
 
 static struct pto_finding begin_finding(struct pto_observation *o, uint32_t kind, const struct pto_observe_param *param,
@@ -105,7 +104,7 @@ static struct pto_finding begin_finding(struct pto_observation *o, uint32_t kind
 static void add_finding(const struct pto_observation *o, const struct pto_finding *finding, const char *remedy,
                         const struct pto_observe_text *text) {
   char places[512];
-  pto_findings_add(o->findings, finding, remedy, "%s%s", text->bytes,
+  pto_findings_add(o->findings, finding, remedy && remedy[0] ? remedy : NULL, "%s%s", text->bytes,
                    pto_finding_say_places(finding, places, sizeof places));
 }
 
@@ -114,7 +113,8 @@ void pto_observe_add(struct pto_observation *o, uint32_t kind, const struct pto_
                      const struct pto_observe_text *text) {
   struct pto_finding finding = begin_finding(o, kind, param, array, task);
   memcpy(finding.extents[0], text->extent, sizeof finding.extents[0]);
-  if (text->skipped) put_skipped(o, text->skipped, &finding);
+  finding.decided = text->decided;
+  if (text->earlier) put_earlier(o, text, &finding);
   add_finding(o, &finding, remedy, text);
 }
 
@@ -143,10 +143,11 @@ static void say_skipped(struct pto_observe_text *text, const struct pto_observat
   say_integer(text, skipped->dtype, skipped->element);
 }
 
-/* param: NULL where a predicate reads them. */
-static void say_unwritten(struct pto_observe_text *text, struct pto_observation *o, uint64_t lo, uint64_t hi,
-                          const struct pto_observe_param *param) {
-  const struct pto_observe_left *left = pto_observe_left_find(o, lo, hi);
+/* param: NULL where a predicate reads them.  What task would have to write them is in the remedy. */
+static void say_unwritten(struct pto_observe_text *text, struct pto_observe_text *remedy, struct pto_observation *o,
+                          struct pto_observe_range range, const struct pto_observe_param *param) {
+  const struct pto_observe_left *left = pto_observe_left_find(o, range.lo, range.hi);
+  const struct pto_observe_skipped *skipped = left ? NULL : pto_observe_skipped_find(o, range.lo, range.hi);
   if (left)
     SAY(text, "which task %" PRIu64 " declares to write and leaves as they were", left->task.number);
   else
@@ -155,41 +156,72 @@ static void say_unwritten(struct pto_observe_text *text, struct pto_observation 
     SAY(text, ", through ");
     pto_observe_say_param(text, param);
   }
-  text->skipped = left ? NULL : pto_observe_skipped_find(o, lo, hi);
-  if (!text->skipped) return;
-  SAY(text, ": ");
-  say_skipped(text, o, text->skipped);
+  if (left) {
+    text->earlier = &left->task;
+    text->earlier_param = &left->param;
+    SAY(remedy, "let task %" PRIu64 " write all that it declares, or this one read only what is written",
+        left->task.number);
+  } else if (skipped) {
+    text->earlier = &skipped->task;
+    text->earlier_param = &skipped->param;
+    SAY(text, ": ");
+    say_skipped(text, o, skipped);
+    SAY(remedy, "submit this task with the predicate of task %" PRIu64 ", or one before both that writes them",
+        skipped->task.number);
+  }
 }
 
-/* What follows the bytes, and the line to change. */
-static const char *say_why(struct pto_observe_text *text, struct pto_observation *o, uint32_t kind,
-                           const struct pto_observe_param *param, struct pto_observe_range range, char *remedy,
-                           size_t remedy_size) {
-  const uint64_t lo = range.lo, hi = range.hi;
+/* "declare them with one more parameter, `pto_inout(&part)`, part being `pto_tensor_view(…)`"; nothing, for the remedy
+ * of the kind, where no view of this rank's has the bytes. */
+static void say_declaration(struct pto_observe_text *remedy, const struct pto_observation *o, uint32_t kind,
+                            const struct pto_observe_object *object, const struct pto_observe_range *ranges,
+                            uint32_t count) {
+  struct pto_observe_text view = {.bytes = ""};
+  if (pto_observe_memory_owner(o->memory, ranges[0].lo, pto_observe_owner(o)) != pto_observe_owner(o)) {
+    SAY(remedy, "bring them over in a window of a communicator: no task declares what is of another rank");
+    return;
+  }
+  if (ranges[0].lo < object->lo || ranges[0].hi > object->hi) {
+    SAY(remedy, "keep the kernel to the shapes and strides of its parameters: no tensor has what is beyond its array");
+    return;
+  }
+  if (!pto_observe_say_view(&view, object, ranges, count)) return;
+  SAY(remedy,
+      "keep the kernel to the shapes and strides of its parameters, or give it one more, `pto_%s(&part)`, part being "
+      "%s",
+      kind == PTO_FINDING_WRITE_OUTSIDE ? "inout" : "input", view.bytes);
+}
+
+void pto_observe_say_inout(struct pto_observe_text *remedy, const struct pto_observe_param *param) {
+  SAY(remedy, "declare param %" PRIu32 " INOUT", param->index);
+  if (param->name && param->name[0]) SAY(remedy, ", `pto_inout(&%s)`", param->name);
+}
+
+/* What follows the bytes, and what there is to change; where it says nothing of that, it is what the kind says. */
+static void say_why(struct pto_observe_text *text, struct pto_observe_text *remedy, struct pto_observation *o,
+                    uint32_t kind, const struct pto_observe_param *param, const struct pto_observe_object *object,
+                    const struct pto_observe_range *ranges, uint32_t count) {
+  const uint64_t lo = ranges[0].lo, hi = ranges[0].hi;
   SAY(text, ", ");
   switch (kind) {
   case PTO_FINDING_WRITE_OUTSIDE:
   case PTO_FINDING_READ_OUTSIDE:
     SAY(text, "which it does not declare");
+    say_declaration(remedy, o, kind, object, ranges, count);
     if (!param || pto_observe_memory_owner(o->memory, lo, pto_observe_owner(o)) != pto_observe_owner(o)) break;
     SAY(text, ": ");
     pto_observe_say_distance(text, o, param, lo, hi);
-    return NULL;
+    break;
   case PTO_FINDING_WRITE_INPUT:
-    SAY(text, "through ");
-    pto_observe_say_param(text, param);
-    snprintf(remedy, remedy_size, "declare param %u INOUT", param->index);
-    return remedy;
   case PTO_FINDING_READ_OUTPUT:
-    SAY(text, "as they were before, through ");
+    SAY(text, kind == PTO_FINDING_WRITE_INPUT ? "through " : "as they were before, through ");
     pto_observe_say_param(text, param);
-    snprintf(remedy, remedy_size, "declare param %u INOUT", param->index);
-    return remedy;
+    pto_observe_say_inout(remedy, param);
+    break;
   default:
-    say_unwritten(text, o, lo, hi, param);
-    return NULL;
+    say_unwritten(text, remedy, o, ranges[0], param);
+    break;
   }
-  return NULL;
 }
 
 /* Of a call like one before: what was found of that one holds for it. */
@@ -217,21 +249,21 @@ void pto_observe_report_to(struct pto_observation *o, uint32_t kind, const struc
   for (uint32_t i = 0; i < bytes->count;) {
     const struct pto_observe_range range = bytes->ranges[i], *first = &bytes->ranges[i];
     const struct pto_observe_param *param = pto_observe_nearest(o, range.lo, range.hi);
-    struct pto_observe_text text = {.bytes = ""};
+    struct pto_observe_text text = {.bytes = ""}, remedy = {.bytes = ""};
     struct pto_observe_object object;
-    char remedy[64];
     pto_observe_object_at(o, range.lo, &object);
     pto_observe_say_unit(&text, o, o->call.label);
     SAY(&text, kind == PTO_FINDING_WRITE_OUTSIDE || kind == PTO_FINDING_WRITE_INPUT ? " writes " : " reads ");
     if (bytes->is_bounded) SAY(&text, "some of ");
     i = pto_observe_say_ranges(&text, o, bytes, i, &object);
-    const char *fix = say_why(&text, o, kind, param, range, remedy, sizeof remedy);
+    const uint32_t count = (uint32_t)(&bytes->ranges[i] - first);
+    say_why(&text, &remedy, o, kind, param, &object, first, count);
     if (effect) SAY(&text, "; ");
     say_effect(&text, o, effect);
     if (take)
-      take(o, param, object.name, &text, first, (uint32_t)(&bytes->ranges[i] - first));
+      take(o, param, object.name, &text, first, count);
     else
-      pto_observe_add(o, kind, param, object.name, fix, &o->call.task, &text);
+      pto_observe_add(o, kind, param, object.name, remedy.bytes, &o->call.task, &text);
   }
 }
 
@@ -244,19 +276,20 @@ void pto_observe_report_store(struct pto_observation *o, uint32_t kind, uint64_t
   const struct pto_observe_param *param = pto_observe_nearest(o, addr, addr + 1);
   const uint64_t element_bytes = param ? param->element_bytes : 1;
   const struct pto_observe_range range = {addr & ~(element_bytes - 1), pto_align_up(addr + 1, element_bytes)};
-  struct pto_observe_text text = {.bytes = ""};
-  char name[160], remedy[64];
+  struct pto_observe_text text = {.bytes = ""}, remedy = {.bytes = ""};
+  struct pto_observe_object object;
+  pto_observe_object_at(o, range.lo, &object);
   pto_observe_say_unit(&text, o, o->call.label);
   SAY(&text, " writes ");
-  pto_observe_say_bytes(&text, o, range.lo, range.hi, name, sizeof name);
-  const char *fix = say_why(&text, o, kind, param, range, remedy, sizeof remedy);
+  pto_observe_say_bytes(&text, o, range.lo, range.hi, object.name, sizeof object.name);
+  say_why(&text, &remedy, o, kind, param, &object, &range, 1);
   SAY(&text, "; it leaves there what was there, but others may read or write it meanwhile");
-  pto_observe_add(o, kind, param, name, fix, &o->call.task, &text);
+  pto_observe_add(o, kind, param, object.name, remedy.bytes, &o->call.task, &text);
 }
 
 void pto_observe_report_left(struct pto_observation *o, const struct pto_observe_left *left,
                              const struct pto_observe_bytes *bytes) {
-  struct pto_observe_text text = {.bytes = ""};
+  struct pto_observe_text text = {.bytes = ""}, remedy = {.bytes = ""};
   struct pto_observe_object object;
   pto_observe_say_task(&text, o, left->task.number);
   SAY(&text, " (");
@@ -267,7 +300,9 @@ void pto_observe_report_left(struct pto_observation *o, const struct pto_observe
   SAY(&text, ", which ");
   pto_observe_say_param(&text, &left->param);
   SAY(&text, " declares");
-  pto_observe_add(o, PTO_FINDING_NOT_WRITTEN, &left->param, object.name, NULL, &left->task, &text);
+  pto_observe_say_inout(&remedy, &left->param);
+  SAY(&remedy, ", where they are to stay as they were, or a view of what it writes alone");
+  pto_observe_add(o, PTO_FINDING_NOT_WRITTEN, &left->param, object.name, remedy.bytes, &left->task, &text);
 }
 
 void pto_observe_report_local(struct pto_observation *o, struct pto_observe_range local,
@@ -300,14 +335,15 @@ void pto_observe_report_local(struct pto_observation *o, struct pto_observe_rang
   }
   SAY(&text, "; ");
   say_effect(&text, o, effect);
-  pto_observe_add(o, PTO_FINDING_READ_UNWRITTEN, NULL, "local memory", NULL, &o->call.task, &text);
+  pto_observe_add(o, PTO_FINDING_READ_UNWRITTEN, NULL, "local memory", "fill them before the first read of the call",
+                  &o->call.task, &text);
 }
 
 void pto_observe_report_predicate(struct pto_observation *o, uint32_t slot, int64_t element) {
   const struct pto_observe_told_task task = pto_observe_told_task(o->rt->rings.slots[slot].payload);
   const struct pto_task_cold *cold = &o->rt->rings.cold[slot];
   const uint64_t lo = (uintptr_t)cold->predicate_addr, hi = lo + pto_dtype_size(cold->predicate_dtype);
-  struct pto_observe_text text = {.bytes = ""};
+  struct pto_observe_text text = {.bytes = "", .decided = PTO_DECIDED_THIS_ORDER}, remedy = {.bytes = ""};
   char name[160];
   if (pto_observe_shadow_is_written(&o->shadow, lo, hi)) return;
   o->call.form_entry = NULL; /* it is of no call */
@@ -317,10 +353,10 @@ void pto_observe_report_predicate(struct pto_observation *o, uint32_t slot, int6
   SAY(&text, "): its predicate reads ");
   pto_observe_say_bytes(&text, o, lo, hi, name, sizeof name);
   SAY(&text, ", ");
-  say_unwritten(&text, o, lo, hi, NULL);
+  say_unwritten(&text, &remedy, o, (struct pto_observe_range){lo, hi}, NULL);
   SAY(&text, "; it finds ");
   say_integer(&text, cold->predicate_dtype, element);
-  pto_observe_add(o, PTO_FINDING_READ_UNWRITTEN, NULL, name, NULL, &task, &text);
+  pto_observe_add(o, PTO_FINDING_READ_UNWRITTEN, NULL, name, remedy.bytes, &task, &text);
 }
 
 void pto_observe_report_over(struct pto_observation *o) {
@@ -350,7 +386,7 @@ void pto_observe_report_state(struct pto_observation *o, const char *data, uint6
 }
 
 void pto_observe_report_thread(struct pto_observation *o, const struct pto_observe_outcome *effect) {
-  struct pto_observe_text text = {.bytes = ""};
+  struct pto_observe_text text = {.bytes = "", .decided = PTO_DECIDED_SAMPLED};
   pto_observe_say_unit(&text, o, o->call.label);
   SAY(&text, " depends on thread-local variables of its file, which the calls before it on the thread have left; ");
   say_effect(&text, o, effect);
@@ -367,6 +403,7 @@ void pto_observe_report_promise(struct pto_observation *o, uint32_t kind, const 
   pto_observe_say_unit(&text, o, o->call.label);
   SAY(&text, ", byte %" PRId64 " of %s", (int64_t)(at - object.lo), object.name);
   pto_observe_say_elements(&text, &object, at, at + 1);
+  pto_observe_note_extent(&text, &object, at, at + 1);
   SAY(&text, ", which ");
   pto_observe_say_param(&text, param);
   SAY(&text, " has, %s", words);
@@ -435,7 +472,11 @@ void pto_observe_report_near(struct pto_observation *o, const struct pto_observe
   say_other(&text, o, a->label, b->label);
   SAY(&text, " from byte %" PRId64 " on: both in one unit of %u bytes, which a copy by blocks stores as a whole",
       (int64_t)(b->lo - object.lo), PTO_OBSERVE_STORE_BYTES);
-  pto_observe_add(o, PTO_FINDING_NEAR, pto_observe_nearest(o, b->lo, b->hi), object.name, NULL, &o->call.task, &text);
+  const struct pto_observe_param *param = pto_observe_nearest(o, b->lo, b->hi);
+  pto_observe_note_extent(&text, &object, a->lo, b->hi);
+  text.earlier = &o->call.task;
+  text.earlier_param = param;
+  pto_observe_add(o, PTO_FINDING_NEAR, param, object.name, NULL, &o->call.task, &text);
 }
 
 void pto_observe_report_unstable(struct pto_observation *o, const struct pto_observe_outcome *effect) {
@@ -558,6 +599,7 @@ void pto_observe_report_blocks(struct pto_observation *o, const struct pto_obser
   finding.tasks[1] = finding.tasks[0];
   finding.places[1] = finding.places[0];
   finding.ranks[1] = finding.ranks[0];
+  if (both.units[1]->is_read) finding.decided = PTO_DECIDED_SAMPLED; /* reads are found by other bytes */
   memcpy(finding.arrays[1], finding.arrays[0], sizeof finding.arrays[1]);
   if (both.has_params) finding.params[1] = params[1].index;
   for (int i = 0; i < 2; i++) {

@@ -280,9 +280,55 @@ void pto_observe_say_elements(struct pto_observe_text *text, const struct pto_ob
   SAY(text, "])");
 }
 
-/* From the first to the last of them. */
-static void note_extent(struct pto_observe_text *text, const struct pto_observe_object *object, uint64_t lo,
-                        uint64_t hi) {
+/* Widens the box by a run of elements, which is whole in all dimensions behind the first one in which its ends differ.
+ */
+static void widen_box(const struct shape *shape, uint64_t first, uint64_t last, uint64_t begins[PTO_MAX_DIMS],
+                      uint64_t ends[PTO_MAX_DIMS]) {
+  uint64_t from[PTO_MAX_DIMS], to[PTO_MAX_DIMS];
+  bool is_whole = false;
+  for (uint32_t d = shape->ndims; d-- > 0; first /= shape->extents[d], last /= shape->extents[d]) {
+    from[d] = first % shape->extents[d];
+    to[d] = last % shape->extents[d];
+  }
+  for (uint32_t d = 0; d < shape->ndims; d++) {
+    begins[d] = pto_min_u64(begins[d], is_whole ? 0 : from[d]);
+    ends[d] = pto_max_u64(ends[d], is_whole ? shape->extents[d] : to[d] + 1);
+    is_whole |= from[d] != to[d];
+  }
+}
+
+static void say_list(struct pto_observe_text *text, const uint64_t *values, uint32_t count) {
+  SAY(text, ", (const uint64_t[]){");
+  for (uint32_t d = 0; d < count; d++) SAY(text, "%s%" PRIu64, d ? ", " : "", values[d]);
+  SAY(text, "}");
+}
+
+bool pto_observe_say_view(struct pto_observe_text *text, const struct pto_observe_object *object,
+                          const struct pto_observe_range *ranges, uint32_t count) {
+  uint64_t begins[PTO_MAX_DIMS], ends[PTO_MAX_DIMS], elements = 1;
+  struct shape shape;
+  if (ranges[0].lo < object->lo || ranges[count - 1].hi > object->hi || !find_shape(object, &shape) || shape.ndims == 0)
+    return false;
+  const uint64_t bits = pto_dtype_bits(shape.dtype);
+  for (uint32_t d = 0; d < shape.ndims; d++) {
+    begins[d] = UINT64_MAX;
+    ends[d] = 0;
+    elements *= shape.extents[d];
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    const uint64_t last = ((ranges[i].hi - object->lo) * 8 - 1) / bits;
+    widen_box(&shape, (ranges[i].lo - object->lo) * 8 / bits, pto_min_u64(last, elements - 1), begins, ends);
+  }
+  for (uint32_t d = 0; d < shape.ndims; d++) ends[d] -= begins[d];
+  SAY(text, "`pto_tensor_view(&%s", object->array ? object->array->name : "t");
+  say_list(text, begins, shape.ndims);
+  say_list(text, ends, shape.ndims);
+  SAY(text, ")`");
+  return true;
+}
+
+void pto_observe_note_extent(struct pto_observe_text *text, const struct pto_observe_object *object, uint64_t lo,
+                             uint64_t hi) {
   if (text->extent[0]) return;
   snprintf(text->extent, sizeof text->extent, "bytes %" PRId64 ":%" PRId64, (int64_t)(lo - object->lo),
            (int64_t)(hi - object->lo));
@@ -304,7 +350,7 @@ uint32_t pto_observe_say_ranges(struct pto_observe_text *text, const struct pto_
   if (count > MOST_RANGES) SAY(text, " and %u more, %" PRIu64 " bytes in all,", count - MOST_RANGES, total);
   SAY(text, " of %s", object->name);
   pto_observe_say_elements(text, object, bytes->ranges[first].lo, bytes->ranges[i - 1].hi);
-  note_extent(text, object, bytes->ranges[first].lo, bytes->ranges[i - 1].hi);
+  pto_observe_note_extent(text, object, bytes->ranges[first].lo, bytes->ranges[i - 1].hi);
   return i;
 }
 
@@ -346,7 +392,7 @@ void pto_observe_say_bytes(struct pto_observe_text *text, const struct pto_obser
   pto_observe_object_at(o, lo, &object);
   SAY(text, "bytes [%" PRId64 ", %" PRId64 ") of %s", (int64_t)(lo - object.lo), (int64_t)(hi - object.lo),
       object.name);
-  note_extent(text, &object, lo, hi);
+  pto_observe_note_extent(text, &object, lo, hi);
   snprintf(name, name_size, "%s", object.name);
 }
 

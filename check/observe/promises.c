@@ -163,7 +163,8 @@ static void judge_pair(struct pto_observation *o, uint32_t input, uint32_t outpu
                                              "declared PTO_KERNEL_IN_PLACE"
                                            : "comes out different when the input lies there too, though the kernel is "
                                              "declared PTO_KERNEL_IN_PLACE",
-                               is_in_place ? NULL : "take PTO_KERNEL_IN_PLACE out of its flags");
+                               is_in_place ? "let the kernel read its input where that lies, not through the output"
+                                           : "take PTO_KERNEL_IN_PLACE out of its flags");
   pto_reserve_fini(&moved.memory);
 }
 

@@ -96,7 +96,9 @@ struct pto_observe_call {
 struct pto_observe_text {
   char bytes[PTO_SENTENCE_SIZE];
   char extent[64]; /* the first bytes that it tells of, of their object: "bytes 0:64"; "": of none */
-  const struct pto_observe_skipped *skipped; /* the earlier task that it tells of; NULL: it tells of one */
+  const struct pto_observe_told_task *earlier;   /* of the earlier access, where it tells of two; else NULL */
+  const struct pto_observe_param *earlier_param; /* that it was through; NULL: none */
+  enum pto_decided decided;                      /* of the finding */
 };
 
 /* Bytes that a unit of a task has touched. */
@@ -416,6 +418,13 @@ struct pto_observe_object {
   const struct pto_runtime *rt;
   const struct pto_array *array; /* that begins at `lo` and has this shape; NULL: none is known */
 };
+/* The bytes that the finding is of, unless some are noted already. */
+void pto_observe_note_extent(struct pto_observe_text *text, const struct pto_observe_object *object, uint64_t lo,
+                             uint64_t hi);
+/* "`pto_tensor_view(&x, (const uint64_t[]){4, 0}, (const uint64_t[]){1, 16})`": the smallest box of the object that has
+ * the ranges.  False, and nothing is said, where it has no known elements there. */
+bool pto_observe_say_view(struct pto_observe_text *text, const struct pto_observe_object *object,
+                          const struct pto_observe_range *ranges, uint32_t count);
 /* Also of another rank that is observed with `o`. */
 void pto_observe_object_at(const struct pto_observation *o, uint64_t lo, struct pto_observe_object *object);
 /* "bytes [64, 80), [96, 112) and 14 more, 400 bytes in all, of buffer 5 (elements …)": those from `first` on that lie
@@ -436,7 +445,10 @@ const struct pto_observe_param *pto_observe_nearest(const struct pto_observation
 uint64_t pto_observe_element_bytes(const struct pto_observation *o, uint64_t lo, uint64_t hi);
 
 /* check/observe/findings.c */
-/* Adds a finding of the task.  `param` NULL: of none; `array` NULL: it is about no memory of its own. */
+/* "declare param 0 INOUT, `pto_inout(&x)`". */
+void pto_observe_say_inout(struct pto_observe_text *remedy, const struct pto_observe_param *param);
+/* Adds a finding of the task.  `param` NULL: of none; `array` NULL: it is about no memory of its own; `remedy` NULL or
+ * "": that of the kind. */
 void pto_observe_add(struct pto_observation *o, uint32_t kind, const struct pto_observe_param *param, const char *array,
                      const char *remedy, const struct pto_observe_told_task *task, const struct pto_observe_text *text);
 void pto_observe_report(struct pto_observation *o, uint32_t kind, const struct pto_observe_bytes *bytes,

@@ -164,15 +164,16 @@ static void judge_scaled(struct pto_observation *o, const struct pto_observe_par
     each_element(o, param, dtype, compare_growth, &growth);
   pto_observe_give_back(o, &growth.kept);
   if (!growth.first) return;
-  char remedy[160] = "";
+  struct pto_observe_text remedy = {.bytes = ""};
   if (is_narrow(dtype))
-    pto_text_append(remedy, sizeof remedy,
+    PTO_OBSERVE_SAY(&remedy,
                     "if it adds in small steps, which %s loses, add these up in float32 first; if it does not add, ",
                     pto_dtype_name(dtype));
-  pto_text_append(remedy, sizeof remedy, "declare param %u INOUT", param->index);
+  pto_observe_say_inout(&remedy, param);
   pto_observe_report_promise(
       o, PTO_FINDING_MODE, param, growth.first,
-      "grows by another amount from another start value, though the kernel declares ACCUMULATE, which adds", remedy);
+      "grows by another amount from another start value, though the kernel declares ACCUMULATE, which adds",
+      remedy.bytes);
 }
 
 void pto_observe_judge_sums(struct pto_observation *o) {

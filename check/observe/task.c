@@ -85,11 +85,12 @@ void pto_observe_task_hold(struct pto_observation *o, const struct pto_observe_p
 static void tell_held(struct pto_observation *o, struct pto_observe_task *task) {
   for (uint32_t i = 0; i < task->held_count; i++) {
     struct pto_observe_held *held = &task->held[i];
-    char remedy[64];
+    struct pto_observe_text remedy = {.bytes = ""};
     bool is_own = false;
     for (uint32_t r = 0; r < held->count; r++) is_own |= !has_written(task, held->label, held->ranges[r]);
-    snprintf(remedy, sizeof remedy, "declare param %" PRIu32 " INOUT", held->param.index);
-    if (is_own) pto_observe_add(o, PTO_FINDING_READ_OUTPUT, &held->param, held->array, remedy, &held->task, held->text);
+    pto_observe_say_inout(&remedy, &held->param);
+    if (is_own)
+      pto_observe_add(o, PTO_FINDING_READ_OUTPUT, &held->param, held->array, remedy.bytes, &held->task, held->text);
     free(held->ranges);
     free(held->text);
   }

@@ -207,11 +207,11 @@ static void report_redundancy(void *context, const struct pto_redundancy *r) {
     snprintf(why, sizeof why, "a path through %s does the same",
              pto_text_node(&t->text, r->through, name, sizeof name));
   }
-  pto_findings_add(t->findings, &finding, NULL, "%s is `after` %s, but %s under rules %s%s%s",
-                   pto_text_node(&t->text, r->consumer, later, sizeof later),
-                   pto_text_node(&t->text, r->producer, earlier, sizeof earlier), why,
-                   pto_deps_rules_name(graph->rules).text, is_needed ? " (rules pto need it)" : "",
-                   pto_finding_say_places(&finding, place, sizeof place));
+  pto_findings_add(
+      t->findings, &finding, is_needed ? "keep it for rules pto, or take it out of `after`" : NULL,
+      "%s is `after` %s, but %s under rules %s%s%s", pto_text_node(&t->text, r->consumer, later, sizeof later),
+      pto_text_node(&t->text, r->producer, earlier, sizeof earlier), why, pto_deps_rules_name(graph->rules).text,
+      is_needed ? " (rules pto need it)" : "", pto_finding_say_places(&finding, place, sizeof place));
 }
 
 /* ---- after the end of a scope ---- */
@@ -231,8 +231,7 @@ static void report_released(struct reporter *t, uint32_t creator_access, uint32_
   finding.group = pto_mix64(pair_key(graph, creator, node) ^ (finding.params[0] << 8) ^ finding.params[1]);
   find_places(t, (const uint32_t[]){creator, node}, (const uint32_t[]){creator_access, access}, &finding);
   pto_findings_add(
-      t->findings, &finding, "let the scope end behind this use",
-      "%s %s after the scope of %s, which allocated it, has ended%s",
+      t->findings, &finding, NULL, "%s %s after the scope of %s, which allocated it, has ended%s",
       pto_text_node(&t->text, node, later, sizeof later), pto_text_access(&t->text, access, use, sizeof use),
       pto_text_node(&t->text, creator, earlier, sizeof earlier), pto_finding_say_places(&finding, place, sizeof place));
 }

@@ -217,8 +217,12 @@ static void print(const struct pto_report *report, FILE *to) {
   struct pto_source_call found;
   for (int i = 0; i < 2; i++) {
     const uint32_t node = any->graph.node_of_task[i ? why->later : why->earlier];
+    const char *group = why->question.node_of(why->question.context, i ? why->later : why->earlier);
     pto_text_find(&any->text, node, &found);
-    pto_source_call_name(&found, place, sizeof place);
+    if (group)
+      snprintf(place, sizeof place, "node %s", group);
+    else
+      pto_source_call_name(&found, place, sizeof place);
     fprintf(to, "%s%s%s%s", i ? " → " : "", pto_text_node(&any->text, node, name, sizeof name), place[0] ? ", " : "",
             place);
   }

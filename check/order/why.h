@@ -16,6 +16,7 @@ struct pto_why_question {
   uint32_t recorded_deps;                               /* by which recordings were ordered in that run */
   const struct pto_trace *trace;                        /* the program that ran is still loaded */
   const char *(*name_of)(void *context, uint64_t base); /* of external memory */
+  const char *(*node_of)(void *context, uint64_t task); /* of a graph; NULL: the task is of none */
   void *context;
   const char *program, *case_name; /* NULL: null */
 };

@@ -127,7 +127,8 @@ static void report(struct reporter *t, const struct pto_window_access *earlier, 
                                         : later->reads   ? PTO_FINDING_RAW
                                                          : PTO_FINDING_WAW,
                                 .tasks = {PTO_FINDING_NONE, PTO_FINDING_NONE},
-                                .has_ranks = true};
+                                .has_ranks = true,
+                                .decided = PTO_DECIDED_THIS_ORDER}; /* by which wait took which notify */
   set_access(t, &finding, 0, earlier);
   set_access(t, &finding, 1, later);
   finding.group =
@@ -280,7 +281,7 @@ static void report_undeclared(struct reporter *t, uint32_t rank, const struct pt
   struct pto_finding finding = {
       PTO_FINDING_OF_RUN(is_write ? (is_other ? PTO_FINDING_WRITE_INPUT : PTO_FINDING_WRITE_OUTSIDE)
                                   : (is_other ? PTO_FINDING_READ_OUTPUT : PTO_FINDING_READ_OUTSIDE)),
-      .has_ranks = true};
+      .has_ranks = true, .decided = PTO_DECIDED_THIS_ORDER};
   char side[160], place[256] = "", text[300];
   set_side(t, &finding, 0, rank, record->task);
   finding.ranks[1] = PTO_FINDING_NONE;
@@ -500,9 +501,7 @@ static void report_participation(struct reporter *t, const struct pto_rank_comm 
   set_side(t, &finding, 1, ranks[1], b->task ? b->task->number : UINT64_MAX);
   finding.group = key_of(&finding, 0) ^ n;
   if (b->task) snprintf(other, sizeof other, "it is task %" PRIu64 " (%s)", b->task->number, finding.kernels[1]);
-  pto_findings_add(t->findings, &finding,
-                   how[0] ? "let all ranks give it the same"
-                          : "submit the collectives of a communicator in one order on all of its ranks",
+  pto_findings_add(t->findings, &finding, how[0] ? "let all ranks give it the same" : NULL,
                    "collective %" PRIu64 " of comm %" PRIu32 " is %s, but on rank %" PRIu32 " %s%s%s", n, comm->number,
                    name_side(&finding, 0, first, sizeof first), ranks[1], other, how,
                    pto_finding_say_places(&finding, place, sizeof place));

@@ -34,6 +34,8 @@ static void add(const struct pto_trace_task *task, const struct pto_trace_param 
   pto_source_lines_find(lines, task->call, task->outer_call, &finding.places[0]);
   pto_trace_task_name(task, finding.kernels[0], sizeof finding.kernels[0]);
   snprintf(finding.arrays[0], sizeof finding.arrays[0], "array %.60s", array->name);
+  snprintf(finding.extents[0], sizeof finding.extents[0], "bytes %" PRIu64 ":%" PRIu64,
+           region->start - (uint64_t)(uintptr_t)array->data, region->end - (uint64_t)(uintptr_t)array->data);
   pto_tensor_format(&param->tensor, type, sizeof type);
   snprintf(remedy, sizeof remedy, "register it as large as the array is, or make that of %" PRIu64 " bytes",
            region->end - (uint64_t)(uintptr_t)array->data);

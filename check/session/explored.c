@@ -102,7 +102,7 @@ static void tell_borrowed(struct pto_explored *explored, const struct pto_contex
   pto_source_lines_destroy(lines);
   pto_source_call_name(&finding.places[0], text, sizeof text);
   pto_findings_add(
-      &explored->findings, &finding, "sync the context before you change it, or give each dispatch memory of its own",
+      &explored->findings, &finding, NULL,
       "dispatch %" PRIu64 " of the run, of \"%s\": carried out before the program goes on, %s; so what it "
       "borrows until it is done is changed meanwhile, or read: its program, what `context` points to, or host memory "
       "that it registers%s%s",

@@ -58,6 +58,11 @@ void pto_session_cover_seeds(const struct pto_session *session, struct pto_cover
 
 /* ---- the order of tasks ---- */
 
+const char *pto_session_node_of(void *session, uint64_t task) {
+  const struct pto_export_info info = pto_session_info(session);
+  return pto_export_group(&info, task);
+}
+
 /* "; of node 3 gemm query and node 7 softmax", or "; both of node 3 gemm query". */
 static void say_nodes(const struct pto_finding *finding, const struct pto_export_info *info, char *text, size_t size) {
   const bool is_one = finding->tasks[0] == finding->tasks[1];

@@ -116,6 +116,8 @@ struct pto_export_info pto_session_info(const struct pto_session *session);
 struct pto_runtime *pto_session_runtime(const struct pto_session *session);
 /* The name of the program's array at an address, or NULL: for struct pto_order_question. */
 const char *pto_session_array_at(void *session, uint64_t base);
+/* "3 gemm query", the node of a graph that the task is of; NULL where the program is no graph, or the task of none. */
+const char *pto_session_node_of(void *session, uint64_t task);
 /* Whether tasks depend on the rules that they run under: graphs are lowered by them. */
 bool pto_session_is_lowered(const struct pto_session *session);
 /* Whether code of a program submits its tasks, which may use memory by itself: not of graphs and captures. */

@@ -211,6 +211,7 @@ int pto_session_why(const struct pto_session *session, const struct pto_why_requ
   struct pto_why_question question = {.recorded_deps = session->rules,
                                       .trace = pto_session_trace(session),
                                       .name_of = pto_session_array_at,
+                                      .node_of = pto_session_node_of,
                                       .context = (void *)(uintptr_t)session,
                                       .program = session->result.program,
                                       .case_name = session->result.case_name};

@@ -56,7 +56,7 @@ static void help(const struct pto_run_options *options) {
        "an engine or writes files of one run (--output, --trace, --dot, --deps-json, --waits-dot).\n");
   pto_run_options_help(PTO_VERB_check, extra);
   puts("\nFindings (a note leaves the verdict alone), by how they are decided:");
-  for (uint32_t decided = 0; decided < PTO_DECIDED_COUNT; decided++) {
+  for (uint32_t decided = PTO_DECIDED_ALL_ORDERS; decided < PTO_DECIDED_COUNT; decided++) {
     printf(" %s: %s\n", pto_decided_name(decided), pto_decided_meaning(decided));
     for (uint32_t kind = 0; kind < PTO_FINDING_COUNT; kind++)
       if (pto_finding_kind_decided(kind) == decided)

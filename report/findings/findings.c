@@ -13,11 +13,11 @@
 #include <runtime/base/grow.h>
 
 static const struct kind {
-  const char *name, *meaning;
+  const char *name, *meaning, *remedy;
   bool is_note;
   enum pto_decided decided;
 } kinds[] = {
-#define X(kind, name, is_note, decided, meaning) {name, meaning, is_note, PTO_DECIDED_##decided},
+#define X(kind, name, is_note, decided, meaning, remedy) {name, meaning, remedy, is_note, PTO_DECIDED_##decided},
     PTO_FINDING_LIST(X)
 #undef X
 };
@@ -30,11 +30,14 @@ bool pto_finding_kind_is_note(uint32_t kind) { return kind < PTO_FINDING_COUNT &
 enum pto_decided pto_finding_kind_decided(uint32_t kind) {
   return kind < PTO_FINDING_COUNT ? kinds[kind].decided : PTO_DECIDED_THIS_ORDER;
 }
+enum pto_decided pto_finding_decided(const struct pto_finding *finding) {
+  return finding->decided ? finding->decided : pto_finding_kind_decided(finding->kind);
+}
 
 static const struct {
   const char *name, *meaning;
 } decided_texts[PTO_DECIDED_COUNT] = {
-#define X(constant, name, meaning) {name, meaning},
+#define X(constant, name, meaning) [PTO_DECIDED_##constant] = {name, meaning},
     PTO_DECIDED_LIST(X)
 #undef X
 };
@@ -108,6 +111,7 @@ const char *pto_finding_say_places(const struct pto_finding *finding, char *text
 void pto_findings_add(struct pto_findings *findings, const struct pto_finding *finding, const char *remedy,
                       const char *format, ...) {
   va_list args;
+  if (!remedy) remedy = kinds[finding->kind].remedy;
   findings->by_kind[finding->kind]++;
   if (!pto_finding_kind_is_note(finding->kind)) {
     findings->total++;
@@ -209,7 +213,7 @@ static void print_line(const struct pto_findings *findings, const struct pto_fin
                  pto_finding_kind_name(finding->kind));
   fprintf(stream, ": %s", finding->sentence);
   if (finding->more) fprintf(stream, " (and %" PRIu64 " more like it)", finding->more);
-  fputc('\n', stream);
+  fprintf(stream, " [%s]\n", pto_decided_name(pto_finding_decided(finding)));
   if (findings->command && narrow(findings, finding, again, sizeof again)) fprintf(stream, "  again: %s\n", again);
 }
 
@@ -293,7 +297,7 @@ void pto_findings_put_json(const struct pto_findings *findings, struct pto_json_
     pto_json_object_begin(w);
     pto_json_put_string(w, "kind", pto_finding_kind_name(finding->kind));
     pto_json_put_bool(w, "note", pto_finding_kind_is_note(finding->kind));
-    pto_json_put_string(w, "decided", pto_decided_name(pto_finding_kind_decided(finding->kind)));
+    pto_json_put_string(w, "decided", pto_decided_name(pto_finding_decided(finding)));
     pto_finding_put_accesses(finding, w);
     pto_json_put_array(w, "places");
     for (int k = 0; k < 2; k++) put_place(w, NULL, &finding->places[k].own, &finding->places[k].callee);

@@ -23,70 +23,104 @@
 
 /* How a finding was decided.  X(constant, name in JSON, what it means) */
 #define PTO_DECIDED_LIST(X)                                                                                            \
-  X(ALL_ORDERS, "all orders", "by what tasks declare, for every order in which they may run")                          \
+  X(ALL_ORDERS, "all orders", "for every order in which tasks may run: by what they declare, or by trying each order") \
   X(THIS_ORDER, "this order", "by what happened in this run")                                                          \
   X(SAMPLED, "sampled", "by runs of calls over other bytes, or in other orders: more may be there")
 enum pto_decided {
+  PTO_DECIDED_OF_KIND, /* of a finding: as its kind says */
 #define X(constant, name, meaning) PTO_DECIDED_##constant,
   PTO_DECIDED_LIST(X)
 #undef X
       PTO_DECIDED_COUNT
 };
 
-/* X(kind, name in JSON and at the head of the line, whether it is a note alone, how it is decided, what it means) */
+/* X(kind, name in JSON and at the head of the line, whether it is a note alone, how it is decided, what it means,
+ *   the remedy where the finding has none of its own) */
 #define PTO_FINDING_LIST(X)                                                                                            \
-  X(PTO_FINDING_RAW, "RAW", false, ALL_ORDERS, "a read that nothing orders after an earlier write of the same bytes")  \
-  X(PTO_FINDING_WAW, "WAW", false, ALL_ORDERS, "a write that nothing orders after an earlier write of the same bytes") \
-  X(PTO_FINDING_WAR, "WAR", false, ALL_ORDERS, "a write that nothing orders after an earlier read of the same bytes")  \
+  X(PTO_FINDING_RAW, "RAW", false, ALL_ORDERS, "a read that nothing orders after an earlier write of the same bytes",  \
+    "add `after` the earlier task")                                                                                    \
+  X(PTO_FINDING_WAW, "WAW", false, ALL_ORDERS, "a write that nothing orders after an earlier write of the same bytes", \
+    "add `after` the earlier task")                                                                                    \
+  X(PTO_FINDING_WAR, "WAR", false, ALL_ORDERS, "a write that nothing orders after an earlier read of the same bytes",  \
+    "add `after` the earlier task")                                                                                    \
   X(PTO_FINDING_RELEASED, "released", false, ALL_ORDERS,                                                               \
-    "a tensor is used after the scope that keeps its memory has ended")                                                \
-  X(PTO_FINDING_BEYOND, "beyond array", false, THIS_ORDER,                                                             \
-    "a tensor has bytes behind the end of the array that it is registered over")                                       \
-  X(PTO_FINDING_REDUNDANT, "redundant", true, ALL_ORDERS, "an explicit edge that other edges imply")                   \
+    "a tensor is used after the scope that keeps its memory has ended", "let the scope end behind this use")           \
+  X(PTO_FINDING_BEYOND, "beyond array", false, ALL_ORDERS,                                                             \
+    "a tensor has bytes behind the end of the array that it is registered over",                                       \
+    "register it as large as the array is")                                                                            \
+  X(PTO_FINDING_REDUNDANT, "redundant", true, ALL_ORDERS, "an explicit edge that other edges imply",                   \
+    "take it out of `after`")                                                                                          \
   X(PTO_FINDING_BLOCKS, "blocks", false, THIS_ORDER,                                                                   \
-    "blocks or cores of one task touch the same bytes, and one writes them")                                           \
+    "blocks or cores of one task touch the same bytes, and one writes them", "let one of the two alone write them")    \
   X(PTO_FINDING_WRITE_OUTSIDE, "write outside", false, THIS_ORDER,                                                     \
-    "a kernel wrote bytes that its task does not declare")                                                             \
-  X(PTO_FINDING_WRITE_INPUT, "write input", false, THIS_ORDER, "a kernel wrote through an INPUT")                      \
+    "a kernel wrote bytes that its task does not declare",                                                             \
+    "declare them, `pto_inout` of a view that has them, or keep the kernel to the shapes and strides of its "          \
+    "parameters")                                                                                                      \
+  X(PTO_FINDING_WRITE_INPUT, "write input", false, THIS_ORDER, "a kernel wrote through an INPUT",                      \
+    "declare the parameter INOUT, as with `pto_inout`")                                                                \
   X(PTO_FINDING_READ_OUTSIDE, "read outside", false, SAMPLED,                                                          \
-    "a kernel's results depend on bytes that its task does not declare")                                               \
-  X(PTO_FINDING_READ_OUTPUT, "read output", false, SAMPLED, "a kernel's results depend on what an OUTPUT held before") \
+    "a kernel's results depend on bytes that its task does not declare",                                               \
+    "declare them, `pto_input` of a view that has them, or keep the kernel to the shapes and strides of its "          \
+    "parameters")                                                                                                      \
+  X(PTO_FINDING_READ_OUTPUT, "read output", false, SAMPLED, "a kernel's results depend on what an OUTPUT held before", \
+    "declare the parameter INOUT, as with `pto_inout`")                                                                \
   X(PTO_FINDING_READ_UNWRITTEN, "read unwritten", false, SAMPLED,                                                      \
-    "a kernel's results depend on bytes that were never written")                                                      \
-  X(PTO_FINDING_NOT_WRITTEN, "not written", false, THIS_ORDER, "an OUTPUT has bytes that the kernel did not write")    \
-  X(PTO_FINDING_UNSTABLE, "unstable", false, SAMPLED, "a kernel gives different results for the same arguments")       \
-  X(PTO_FINDING_STATE, "state", false, THIS_ORDER, "a kernel changed a static variable, which outlives its call")      \
+    "a kernel's results depend on bytes that were never written",                                                      \
+    "let an earlier task write them, with `pto_output` of a view that has them, or let this one not read them")        \
+  X(PTO_FINDING_NOT_WRITTEN, "not written", false, THIS_ORDER, "an OUTPUT has bytes that the kernel did not write",    \
+    "declare OUTPUT what it writes alone, or `pto_inout` where the rest is to stay as it was")                         \
+  X(PTO_FINDING_UNSTABLE, "unstable", false, SAMPLED, "a kernel gives different results for the same arguments",       \
+    "keep nothing from one run to the next: pass what varies as a scalar, or in a tensor")                             \
+  X(PTO_FINDING_STATE, "state", false, THIS_ORDER, "a kernel changed a static variable, which outlives its call",      \
+    "make it a local variable of the kernel, or keep it in a tensor of the task, `pto_inout`")                         \
   X(PTO_FINDING_ADDRESS, "address", false, THIS_ORDER,                                                                 \
-    "a scalar holds the address of memory that its task does not declare")                                             \
-  X(PTO_FINDING_MODE, "mode", false, SAMPLED, "a kernel does not do what a mode or a flag of its declaration says")    \
-  X(PTO_FINDING_LOCAL, "local", false, THIS_ORDER, "a kernel writes more local memory than its cost states")           \
-  X(PTO_FINDING_PLACEMENT, "placement", false, SAMPLED, "a kernel's results depend on where its tensors lie")          \
+    "a scalar holds the address of memory that its task does not declare", "pass a tensor")                            \
+  X(PTO_FINDING_MODE, "mode", false, SAMPLED, "a kernel does not do what a mode or a flag of its declaration says",    \
+    "declare what the kernel does")                                                                                    \
+  X(PTO_FINDING_LOCAL, "local", false, THIS_ORDER, "a kernel writes more local memory than its cost states",           \
+    "let its cost state all of it in `local_bytes`")                                                                   \
+  X(PTO_FINDING_PLACEMENT, "placement", false, SAMPLED, "a kernel's results depend on where its tensors lie",          \
+    "compute with elements and offsets, not with addresses or numbers of cores")                                       \
   X(PTO_FINDING_NEAR, "near", true, THIS_ORDER,                                                                        \
-    "two blocks or cores of one task write closer to each other than one store does")                                  \
+    "two blocks or cores of one task write closer to each other than one store does",                                  \
+    "let each part begin at a multiple of 32 bytes")                                                                   \
   X(PTO_FINDING_CORES, "cores", false, SAMPLED,                                                                        \
-    "cores that wait for each other touch the same bytes, one writes them, and nothing orders the two")                \
+    "cores that wait for each other touch the same bytes, one writes them, and nothing orders the two",                \
+    "order them with `pto_core_signal` and `pto_core_wait`")                                                           \
   X(PTO_FINDING_NOT_TAKEN, "not taken", false, THIS_ORDER,                                                             \
-    "a signal or an element that no core took before its task ended")                                                  \
-  X(PTO_FINDING_STUCK, "stuck", false, THIS_ORDER, "cores of a task wait for each other for ever")                     \
-  X(PTO_FINDING_WAITS, "waits", false, THIS_ORDER, "a rank waits for another one for ever")                            \
+    "a signal or an element that no core took before its task ended",                                                  \
+    "take each with `pto_core_wait` or `pto_core_pop`, or do not send it")                                             \
+  X(PTO_FINDING_STUCK, "stuck", false, THIS_ORDER, "cores of a task wait for each other for ever",                     \
+    "let each wait have a call of another core that ends it")                                                          \
+  X(PTO_FINDING_WAITS, "waits", false, THIS_ORDER, "a rank waits for another one for ever",                            \
+    "let each rank that is waited for come to `pto_core_notify` without waiting for this one first")                   \
   X(PTO_FINDING_PARTICIPATION, "participation", false, ALL_ORDERS,                                                     \
-    "ranks of a communicator submit different collectives")                                                            \
-  X(PTO_FINDING_LEFT_OVER, "left over", true, THIS_ORDER, "a signal that was notified, and that no wait was for")      \
-  X(PTO_FINDING_ORDER, "order", false, SAMPLED, "the result depends on the order of tasks")                            \
+    "ranks of a communicator submit different collectives",                                                            \
+    "submit the collectives of a communicator in one order on all of its ranks")                                       \
+  X(PTO_FINDING_LEFT_OVER, "left over", true, THIS_ORDER, "a signal that was notified, and that no wait was for",      \
+    "wait for it with `pto_core_wait_signal`, or do not notify it")                                                    \
+  X(PTO_FINDING_ORDER, "order", false, SAMPLED, "the result depends on the order of tasks",                            \
+    "declare all that the kernels touch, and let the orchestration wait for what it reads")                            \
   X(PTO_FINDING_REFUSED, "refused", false, THIS_ORDER,                                                                 \
-    "a submit or a call on a context was refused, and the program went on")                                            \
+    "a submit or a call on a context was refused, and the program went on",                                            \
+    "mend this call, and let the program end where a call does not return PTO_OK")                                     \
   X(PTO_FINDING_REPEATS, "repeats", false, THIS_ORDER,                                                                 \
-    "a program that says `repeats` would submit something else the next time")                                         \
+    "a program that says `repeats` would submit something else the next time",                                         \
+    "take `repeats` out, or submit the same each time")                                                                \
   X(PTO_FINDING_BORROWED, "borrowed", false, SAMPLED,                                                                  \
-    "memory that a queued dispatch borrows is changed before it is carried out")                                       \
+    "memory that a queued dispatch borrows is changed before it is carried out",                                       \
+    "sync the context before you change it, or give each dispatch memory of its own")                                  \
   X(PTO_FINDING_READ_EARLY, "read early", true, THIS_ORDER,                                                            \
-    "a device tensor is the input of a dispatch before the host gives it its first values")                            \
-  X(PTO_FINDING_WRONG, "wrong", false, THIS_ORDER, "the output is not what the program expects")                       \
-  X(PTO_FINDING_FAILED, "failed", false, THIS_ORDER, "the run ended with an error")                                    \
-  X(PTO_FINDING_DIFFERENCE, "difference", false, THIS_ORDER, "two runs, graphs or results are not the same")
+    "a device tensor is the input of a dispatch before the host gives it its first values",                            \
+    "write it before the dispatch")                                                                                    \
+  X(PTO_FINDING_WRONG, "wrong", false, THIS_ORDER, "the output is not what the program expects",                       \
+    "mend the kernel that `ptosim check --observe` names, or what the program expects")                                \
+  X(PTO_FINDING_FAILED, "failed", false, THIS_ORDER, "the run ended with an error",                                    \
+    "mend this first: what comes behind it was not judged")                                                            \
+  X(PTO_FINDING_DIFFERENCE, "difference", false, THIS_ORDER, "two runs, graphs or results are not the same", NULL)
 
 enum pto_finding_kind {
-#define X(kind, name, is_note, decided, meaning) kind,
+#define X(kind, name, is_note, decided, meaning, remedy) kind,
   PTO_FINDING_LIST(X)
 #undef X
       PTO_FINDING_COUNT
@@ -118,9 +152,10 @@ struct pto_finding {
   bool has_ranks;                   /* of a world, and then: */
   uint64_t ranks[2];                /* that tasks[i] is of; PTO_FINDING_NONE */
   bool is_manual;                   /* between two tasks of manual scopes, whose declarations order nothing */
-  char *sentence;                   /* without the kind's name; ends with the line to add, where one is known */
-  char *remedy;                     /* that line alone: "add `after` task 17"; NULL: none is known */
+  char *sentence;                   /* without the kind's name; ends with the remedy */
+  char *remedy;                     /* that alone: "add `after` task 17"; NULL: the kind has none */
   uint64_t more;                    /* of the first of a group: how many others there are */
+  enum pto_decided decided;         /* PTO_DECIDED_OF_KIND: by what its kind is decided by */
 };
 
 struct pto_findings {
@@ -139,8 +174,8 @@ void pto_findings_fini(struct pto_findings *findings);
 /* Gives away what has been found so far, to who calls pto_findings_destroy; `from` is empty then.  False: no memory. */
 PTO_MUST_CHECK bool pto_findings_give(struct pto_findings *from, struct pto_findings **findings_out);
 
-/* Keeps a copy of `finding` (its sentence and remedy are ignored) with this sentence.  `remedy` may be NULL; else it
- * follows the sentence, after "; ". */
+/* Keeps a copy of `finding` (its sentence and remedy are ignored) with this sentence and, after "; ", the remedy; NULL:
+ * that of its kind. */
 void pto_findings_add(struct pto_findings *findings, const struct pto_finding *finding, const char *remedy,
                       const char *format, ...) PTO_PRINTF(4, 5);
 /* "; submitted at a.c:12", "; submitted at a.c:12 and a.c:19" of two tasks, "" where a place is missing: what a
@@ -159,12 +194,13 @@ const char *pto_finding_kind_name(uint32_t kind);
 bool pto_finding_kind_is_note(uint32_t kind);
 const char *pto_finding_kind_meaning(uint32_t kind);
 enum pto_decided pto_finding_kind_decided(uint32_t kind);
+enum pto_decided pto_finding_decided(const struct pto_finding *finding);
 const char *pto_decided_name(enum pto_decided decided);
 const char *pto_decided_meaning(enum pto_decided decided);
 
-/* One line a group, "WAR: task 17 …; add `after` task 17", with how many more there are like it, and below it a command
- * that shows less than the one that was given; notes last.  At most `max_lines` findings (0: all), then how many were
- * left out. */
+/* One line a group, "WAR: task 17 …; add `after` task 17", with how many more there are like it and how it was decided
+ * ("[all orders]"), and below it a command that shows less than the one that was given; notes last.  At most
+ * `max_lines` findings (0: all), then how many were left out. */
 void pto_findings_print(const struct pto_findings *findings, FILE *stream, uint32_t max_lines);
 /* What text and SARIF say where findings.is_short. */
 #define PTO_FINDINGS_LOST "memory ran out: there are more than are told here"

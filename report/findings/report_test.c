@@ -20,7 +20,8 @@ static const struct pto_finding war = {
 static const struct pto_finding note = {.kind = PTO_FINDING_REDUNDANT,
                                         .tasks = {1, PTO_FINDING_NONE},
                                         .params = {PTO_FINDING_NONE, PTO_FINDING_NONE},
-                                        .group = 9};
+                                        .group = 9,
+                                        .decided = PTO_DECIDED_THIS_ORDER};
 
 static void add_some(struct pto_findings *findings) {
   pto_findings_init(findings);
@@ -37,8 +38,9 @@ static void test_notes_come_last_and_a_group_is_one_line(void **state) {
   FILE *stream = open_memstream(&text, &size);
   pto_findings_print(&findings, stream, 0);
   fclose(stream);
-  assert_string_equal(text, "WAR: task 17 reads, task 18 writes; add `after` task 17 (and 1 more like it)\n"
-                            "redundant: task 1 says after task 0\n");
+  assert_string_equal(text,
+                      "WAR: task 17 reads, task 18 writes; add `after` task 17 (and 1 more like it) [all orders]\n"
+                      "redundant: task 1 says after task 0; take it out of `after` [this order]\n");
   free(text);
   pto_findings_fini(&findings);
 }
@@ -82,7 +84,8 @@ static void test_json_has_every_finding_with_nulls_where_there_is_nothing(void *
   json_t *first = json_array_get(items, 0), *second = json_array_get(items, 1);
   assert_true(json_is_true(json_object_get(first, "note")));
   assert_true(json_is_null(json_array_get(json_object_get(first, "tasks"), 1)));
-  assert_true(json_is_null(json_object_get(first, "remedy")));
+  assert_string_equal(json_string_value(json_object_get(first, "remedy")), "take it out of `after`"); /* its kind's */
+  assert_string_equal(json_string_value(json_object_get(first, "decided")), "this order");            /* its own */
   assert_true(json_is_null(json_object_get(first, "rule")));
   assert_string_equal(json_string_value(json_object_get(second, "decided")), "all orders");
   assert_string_equal(json_string_value(json_object_get(second, "rule")), "base-address");

@@ -128,7 +128,7 @@ static void put_result(struct pto_json_writer *w, const struct sarif *sarif, con
   pto_json_hex(w, finding->group);
   pto_json_object_end(w);
   pto_json_put_object(w, "properties");
-  pto_json_put_string(w, "decided", pto_decided_name(pto_finding_kind_decided(finding->kind)));
+  pto_json_put_string(w, "decided", pto_decided_name(pto_finding_decided(finding)));
   pto_finding_put_accesses(finding, w);
   if (finding->rule) pto_json_put_string(w, "rule", finding->rule);
   if (finding->remedy) pto_json_put_string(w, "remedy", finding->remedy);

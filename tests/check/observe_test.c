@@ -344,17 +344,18 @@ BODY(reads_old_local_memory) {
   return one(rt, &use_local_kernel, &z, w.mistake);
 }
 
-/* Arrays of the heap, and a kernel that takes its tile from there: what malloc keeps lies between them. */
+/* Arrays of the heap, and a kernel that takes its tile from there: what malloc keeps lies before each, and no other
+ * memory of the heap as near as what is looked at. */
 BODY(uses_the_heap) {
   static float *arrays[2];
-  const uint64_t n = 24;
+  const uint64_t n = 24, beside = 14;
   struct pto_tensor x, z;
   for (int i = 0; i < 2; i++) {
     free(arrays[i]);
-    arrays[i] = calloc(n, sizeof *arrays[i]);
+    arrays[i] = calloc(n + 2 * beside, sizeof *arrays[i]);
   }
-  x = pto_external_tensor(rt, arrays[0], PTO_FLOAT32, 1, &n);
-  z = pto_external_tensor(rt, arrays[1], PTO_FLOAT32, 1, &n);
+  x = pto_external_tensor(rt, arrays[0] + beside, PTO_FLOAT32, 1, &n);
+  z = pto_external_tensor(rt, arrays[1] + beside, PTO_FLOAT32, 1, &n);
   int status = two(rt, &through_the_heap_kernel, &x, &z, 0);
   return status ? status : two(rt, &through_the_heap_kernel, &x, &z, 0);
 }

@@ -446,16 +446,17 @@ static void test_explicit_edges_that_others_imply_are_notes_which_say_whether_th
   expect_clean();
   assert_int_equal(findings.by_kind[PTO_FINDING_REDUNDANT], 3);
   expect_finding(0, PTO_FINDING_REDUNDANT,
-                 "task 1 (logged) is `after` task 0 (logged), but RAW gives the same edge under rules exact");
-  expect_finding(
-      1, PTO_FINDING_REDUNDANT,
-      "task 2 (logged) is `after` task 1 (logged), but WAR gives the same edge under rules exact (rules pto need it)");
+                 "task 1 (logged) is `after` task 0 (logged), but RAW gives the same edge under rules exact; take it "
+                 "out of `after`");
+  expect_finding(1, PTO_FINDING_REDUNDANT,
+                 "task 2 (logged) is `after` task 1 (logged), but WAR gives the same edge under rules exact (rules pto "
+                 "need it); keep it for rules pto, or take it out of `after`");
   judge(PTO_DEPS_PTO);
   expect_clean();
   assert_int_equal(findings.by_kind[PTO_FINDING_REDUNDANT], 2);
-  expect_finding(
-      1, PTO_FINDING_REDUNDANT,
-      "task 3 (logged) is `after` task 0 (logged), but a path through task 2 (logged) does the same under rules pto");
+  expect_finding(1, PTO_FINDING_REDUNDANT,
+                 "task 3 (logged) is `after` task 0 (logged), but a path through task 2 (logged) does the same under "
+                 "rules pto; take it out of `after`");
   close_run();
 }
 

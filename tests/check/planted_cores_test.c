@@ -81,11 +81,14 @@ static void test_found(void **state) {
     const bool is_here = row->param == PLANTED_ANY || finding->params[0] == (uint64_t)row->param;
     if (strcmp(pto_finding_kind_name(finding->kind), row->kind) != 0 || finding->tasks[0] != 0 || !is_here)
       fail_msg("%s: something else is told: %s: %s", row->bug, pto_finding_kind_name(finding->kind), finding->sentence);
+    if (!finding->remedy || !finding->kernels[0][0] || !finding->places[0].own.file[0])
+      fail_msg("%s: no remedy, kernel or place: %s", row->bug, finding->sentence);
+    if (strstr(finding->sentence, "nothing orders the two") && (finding->tasks[1] != 0 || !finding->extents[1][0]))
+      fail_msg("%s: one access alone: %s", row->bug, finding->sentence);
   }
   const struct pto_finding *first = &findings->items[0];
   if (!strstr(first->sentence, row->words[0]) || !strstr(first->sentence, row->words[1]))
     fail_msg("%s: the cause is not told: %s", row->bug, first->sentence);
-  if (row->remedy[0] && !first->remedy) fail_msg("%s: no remedy", row->bug);
   if (row->remedy[0] && !strstr(first->remedy, row->remedy)) fail_msg("%s: remedy: %s", row->bug, first->remedy);
   pto_observed_close(&observed);
 }
@@ -167,6 +170,7 @@ static void test_explored_at_each_call(void **state) {
   for (size_t i = 0; i < explored.findings.count; i++) {
     assert_non_null(strstr(explored.findings.items[i].sentence, "of AIV1 of block 0 ran before piece"));
     assert_null(strstr(explored.findings.items[i].sentence, "orchestration"));
+    assert_int_equal(pto_finding_decided(&explored.findings.items[i]), PTO_DECIDED_ALL_ORDERS);
   }
   pto_explored_close(&explored);
   explore("early_signal", false, &explored);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The planted bugs of tests/planted/planted_list.h: each is found by the command that its line names, which says what
- * it is and names the task and the parameter; and its clean twin is accused by no command at all.
+ * it is and names the task and the parameter; all that it finds there has what a finding has to have, with a command
+ * that shows the bug again; and its clean twin is accused by no command at all.
  *
  * Prints the table: what was found, by which command, after how many runs (of its kernels for
  * `check --observe`, of the program else), and how long that took.  A
@@ -126,6 +127,52 @@ static int64_t count_runs(json_t *result) {
   return 1;
 }
 
+/* ---- what each finding has ---- */
+
+static bool has_text(json_t *value) { return json_is_string(value) && json_string_length(value) > 0; }
+
+/* Rule, severity, accesses, remedy, command, and how it was decided; scalars that are addresses have no extent. */
+static void assert_is_complete(json_t *finding) {
+  static const char *const decided[] = {"all orders", "this order", "sampled"};
+  const char *kind = pto_json_text(finding, "kind"), *how = pto_json_text(finding, "decided");
+  const char *remedy = json_string_value(json_object_get(finding, "remedy"));
+  bool is_whole = has_text(json_object_get(finding, "sentence")) && remedy && remedy[0] &&
+                  has_text(json_object_get(finding, "command")) && json_is_boolean(json_object_get(finding, "note"));
+  is_whole &= remedy && strstr(pto_json_text(finding, "sentence"), remedy);
+  size_t i = 0;
+  while (i < PTO_ARRAY_LENGTH(decided) && strcmp(decided[i], how) != 0) i++;
+  is_whole &= i < PTO_ARRAY_LENGTH(decided);
+  for (size_t k = 0; k < 2; k++) {
+    const bool has_task = json_is_integer(json_array_get(json_object_get(finding, "tasks"), k));
+    const bool has_param = json_is_integer(json_array_get(json_object_get(finding, "params"), k));
+    is_whole &= !has_task || has_text(json_array_get(json_object_get(finding, "kernels"), k));
+    is_whole &= !has_task || json_is_object(json_array_get(json_object_get(finding, "places"), k));
+    is_whole &= !has_param || has_text(json_array_get(json_object_get(finding, "arrays"), k));
+    is_whole &=
+        !has_param || strcmp(kind, "address") == 0 || has_text(json_array_get(json_object_get(finding, "extents"), k));
+  }
+  if (strcmp(kind, "RAW") == 0 || strcmp(kind, "WAW") == 0 || strcmp(kind, "WAR") == 0)
+    is_whole &= has_text(json_array_get(json_object_get(finding, "extents"), 1));
+  if (!is_whole) fail_msg("something is missing: %s", json_dumps(finding, 0));
+}
+
+/* The command, whose words have no spaces here, shows this kind again, or that nothing orders the two. */
+static void assert_shows_again(const struct planted_row *row, const char *kind, const char *command) {
+  assert_int_equal(strncmp(command, "ptosim ", 7), 0);
+  command += 7;
+  const bool is_why = strncmp(command, "why ", 4) == 0;
+  const int code = pto_ptosim_run(is_why ? "%s" : "%s --quiet --json -", command);
+  bool is_again = is_why && code == 0 && strstr(pto_ptosim_last.out, "neither edge nor path");
+  if (!is_why && code == 1) {
+    json_t *root = pto_ptosim_parse(pto_ptosim_last.out), *finding;
+    size_t i;
+    json_array_foreach(json_object_get(root, "findings"), i, finding)
+      is_again |= strcmp(pto_json_text(finding, "kind"), kind) == 0;
+    json_decref(root);
+  }
+  if (!is_again) fail_msg("%s, %s: %s does not show it: %s", row->what, kind, command, pto_ptosim_last.out);
+}
+
 static void test_found_by_judging(const struct planted_row *row) {
   int code = run_command(row, row->command, true);
   if (is_sanitizer_report()) {
@@ -139,13 +186,19 @@ static void test_found_by_judging(const struct planted_row *row) {
   if (code != 1)
     fail_msg("%s ends with exit status %d: %s%s", row->command, code, pto_ptosim_last.out, pto_ptosim_last.err);
   json_t *root = pto_ptosim_parse(pto_ptosim_last.out), *findings = json_object_get(root, "findings"), *finding;
+  json_t *shown = NULL;
   bool is_found = false;
   size_t i;
   json_array_foreach(findings, i, finding) is_found |= is_finding(row, finding);
   int64_t run_count = count_runs(root);
-  json_decref(root);
   if (!is_found) fail_msg("%s says something else: %s", row->command, pto_ptosim_last.out);
   print_row(row, row->command, run_count);
+  json_array_foreach(findings, i, finding) {
+    assert_is_complete(finding);
+    if (is_finding(row, finding)) shown = finding;
+  }
+  assert_shows_again(row, row->kind, pto_json_text(shown, "command"));
+  json_decref(root);
 }
 
 /* The run ends in the status, with a sentence that names the task. */

@@ -201,7 +201,14 @@ static void test_no_named_rule_is_blamed_where_none_would_order(void **state) {
   (void)state;
   assert_int_equal(pto_ptosim_run("check %s/planted/planted_manual.so --case war --deps pto", getenv("PTO_BUILD_DIR")),
                    1);
-  expect_said("no path under rules pto; add `after` task 0\n");
+  expect_said("no path under rules pto; add `after` task 0 [all orders]\n");
+}
+
+/* The lines of its lowering are none of who wrote the graph. */
+static void test_why_names_the_nodes_of_a_graph(void **state) {
+  (void)state;
+  assert_int_equal(pto_ptosim_run("why tests/fuzz/corpus/graph_text_fuzz/all_operations.webnn 0 1"), 0);
+  expect_said("task 0 (abs), node 0 abs the abs → task 1 (ceil), node 1 ceil the ceil\n");
 }
 
 static void test_why_tells_two_tasks_of_a_recording_by_the_rules_that_ordered_it(void **state) {
@@ -271,6 +278,7 @@ int main(void) {
       cmocka_unit_test(test_why_tells_an_edge_with_its_reasons_once_where_the_rules_agree),
       cmocka_unit_test(test_why_names_the_rule_that_made_an_edge_or_dropped_it),
       cmocka_unit_test(test_no_named_rule_is_blamed_where_none_would_order),
+      cmocka_unit_test(test_why_names_the_nodes_of_a_graph),
       cmocka_unit_test(test_why_tells_two_tasks_of_a_recording_by_the_rules_that_ordered_it),
       cmocka_unit_test(test_why_tells_a_path_link_by_link_or_what_keeps_the_rules_from_one),
       cmocka_unit_test(test_why_has_the_same_as_json),

@@ -18,11 +18,14 @@ finds() {
   local sentence=$1 how
   shift
   for how in "" --no-compute; do
-    "$ptosim" check "$@" $how >"$work/text" 2>&1
+    "$ptosim" check "$@" $how --json "$work/json" >"$work/text" 2>&1
     case $? in 1 | 3) ;; *) return 1 ;; esac
-    tr '\n' ' ' <"$work/text" | grep -Eq -- "$sentence" || return 1
+    tr '\n' ' ' <"$work/text" | grep -Eq -- "$sentence" && is_complete || return 1
   done
 }
+
+# What was found has a remedy and a command.
+is_complete() { ! grep -Eq '"(remedy|decided)":null|"command":null,"more"' "$work/json"; }
 
 is_clean() {
   "$ptosim" run "$@" >"$work/text" 2>&1 && "$ptosim" check "$@" >"$work/text" 2>&1 && "$ptosim" check "$@" --no-compute >"$work/text" 2>&1 &&
@@ -33,10 +36,10 @@ is_clean() {
 observes() {
   local sentence=$1 code
   shift
-  "$ptosim" check "$@" --observe >"$work/text" 2>&1
+  "$ptosim" check "$@" --observe --json "$work/json" >"$work/text" 2>&1
   code=$?
   grep -Eq 'not compared|Sanitizer' "$work/text" && return
-  [ $code = 1 ] && tr '\n' ' ' <"$work/text" | grep -Eq -- "$sentence"
+  [ $code = 1 ] && tr '\n' ' ' <"$work/text" | grep -Eq -- "$sentence" && is_complete
 }
 
 # pair HOW NAME SENTENCE BUGGY CLEAN OPTION…: the sentence is an extended regular expression of what check has to say.
@@ -113,6 +116,13 @@ for mistake in not_dispatched blocked lost; do
   tail -1 "$work/text"
   found=$((found - 1))
 done
+
+# Which wait took which notify is of this run.
+case notify_before_data in *"$only"*)
+  "$ptosim" check "$build/planted/planted_windows.so" --case notify_before_data --set bug=1 --quiet --json "$work/json" >"$work/text" 2>&1
+  grep -q '"kind":"RAW","note":false,"decided":"this order"' "$work/json" || { echo "notify_before_data: decided otherwise"; found=$((found - 1)); }
+  ;;
+esac
 
 # ptosim explore lets ranks be late: outputs of these depend on that, those of their twins do not.
 late() { "$ptosim" explore "$build/planted/planted_windows.so" --case "$1" --set bug="$2" --schedules 8 >"$work/text" 2>&1; }

@@ -122,7 +122,7 @@ static void test_moves_and_tasks_of_graphs_stand_where_the_program_called_the_co
 }
 
 static void test_between_two_dispatches_the_remedy_is_a_sync(void **state) {
-  static const char remedy[] = "; sync the context between the two dispatches, or bind another tensor\n";
+  static const char remedy[] = "; sync the context between the two dispatches, or bind another tensor";
   (void)state;
   assert_int_equal(check_pto("graph_twice", true), 1);
   const char *first = strstr(pto_ptosim_last.out, remedy);

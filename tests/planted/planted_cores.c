@@ -31,6 +31,8 @@
   X(no_barrier, "each core reads the row of the other one without a barrier between")                                  \
   X(one_barrier, "each core writes its row again, with no second barrier behind the other's reading")                  \
   X(last_level, "block 0 reads the row to which block 1 adds, with no barrier between")                                \
+  X(stencil, "blocks of a sync_start task write their rows again while others still read them")                        \
+  X(ring_credit, "blocks of a sync_start task pass rows around, and do not wait until the last one is read")           \
   X(both_write, "both vector cores write the first element, with the same value")                                      \
   X(one_too_many, "AIV0 writes one element of AIV1's half")                                                            \
   X(early_push, "AIV0 pushes a row that the AIC writes, before the AIC's signal")                                      \
@@ -57,6 +59,7 @@
   X(signal_back, "AIV1 answers at a flag that AIV0 never takes")                                                       \
   X(no_signaller, "AIV1 waits for a signal that AIV0 sends to the AIC")                                                \
   X(too_few, "AIV0 pushes two elements, AIV1 pops three")                                                              \
+  X(no_room, "AIV0 pushes more than a FIFO holds, AIV1 pops one")                                                      \
   X(barrier_left, "AIV0 comes to two barriers, AIV1 to one")                                                           \
   X(uneven_rounds, "blocks of a sync_start task take five rows in turn with a barrier a row: block 1 has one less")    \
   X(cycle, "each vector core waits for the other one's element before it pushes its own")                              \
@@ -329,6 +332,39 @@ static int one_barrier_run(const struct pto_kernel_args *a) {
   if (!BUG) status = pto_core_barrier(a);
   if (status == 0) write_row(a, own, sum);
   return own ? say(a, status, sum) : status;
+}
+
+/* Row i is made of its neighbours: as many barriers on all cores.  The twin is what the remedy says. */
+static int stencil_run(const struct pto_kernel_args *a) {
+  const uint32_t block = a->core->block_index, count = a->core->block_count;
+  int status = 0;
+  write_row(a, block, 10 * block);
+  for (uint32_t i = 0; i < 3 && status == 0; i++) {
+    uint32_t sum = 0;
+    TRY(pto_core_barrier(a));
+    if (status == 0) sum = sum_row(a, (block + 1) % count) + sum_row(a, (block + count - 1) % count);
+    if (!BUG) TRY(pto_core_barrier(a));
+    if (status == 0) write_row(a, block, sum);
+  }
+  return status;
+}
+
+/* Both calls of a round stand in one line.  The twin is what the remedy says. */
+static int ring_credit_run(const struct pto_kernel_args *a) {
+  const uint32_t block = a->core->block_index, next = (block + 1) % a->core->block_count;
+  const uint32_t before = (block + a->core->block_count - 1) % a->core->block_count;
+  enum { ROUNDS = 4 };
+  uint32_t sum = block;
+  int status = 0;
+  for (uint32_t i = 0; i < ROUNDS && status == 0; i++) {
+    if (!BUG && i > 0) TRY(TAKE(1));
+    if (status == 0) write_row(a, next, sum);
+    TRY(pto_core_signal_block(a, next, PTO_ROLE_BIT(PTO_ROLE_AIV0), 0)), TRY(TAKE(0));
+    if (status == 0) sum = 3 * sum + sum_row(a, block);
+    if (!BUG && i + 1 < ROUNDS) TRY(pto_core_signal_block(a, before, PTO_ROLE_BIT(PTO_ROLE_AIV0), 1));
+  }
+  if (status == 0) row(a, 8 + block)[0] = sum;
+  return status;
 }
 
 /* ---- writes ---- */
@@ -684,6 +720,23 @@ static int count_elements(const struct pto_kernel_args *a, uint32_t pushed, uint
 static int element_left_run(const struct pto_kernel_args *a) { return count_elements(a, 3, BUG ? 2 : 3); }
 static int too_few_run(const struct pto_kernel_args *a) { return count_elements(a, BUG ? 2 : 3, 3); }
 
+/* Four elements are more than PTO_CORE_FIFO_BYTES. */
+static int no_room_run(const struct pto_kernel_args *a) {
+  enum { COUNT = 5, WORDS = 20000 };
+  uint32_t data[WORDS] = {0}, sum = 0;
+  int status = 0;
+  for (uint32_t i = 0; role_of(a) == PTO_ROLE_AIV0 && i < COUNT; i++) {
+    data[0] = 7 * i;
+    TRY(pto_core_push(a, PTO_ROLE_AIV1, data, sizeof data));
+  }
+  if (role_of(a) == PTO_ROLE_AIV0) return status;
+  for (uint32_t i = 0; i < (BUG ? 1 : COUNT); i++) {
+    TRY(pto_core_pop(a, PTO_ROLE_AIV0, data, sizeof data));
+    sum = 3 * sum + data[0];
+  }
+  return say(a, status, sum);
+}
+
 static int signal_back_run(const struct pto_kernel_args *a) {
   int status = 0;
   if (role_of(a) == PTO_ROLE_AIV0) {
@@ -804,6 +857,7 @@ OF_CLUSTER(element_left, false)
 OF_CLUSTER(signal_back, false)
 OF_CLUSTER(no_signaller, true)
 OF_CLUSTER(too_few, false)
+OF_CLUSTER(no_room, false)
 OF_CLUSTER(barrier_left, false)
 OF_CLUSTER(cycle, false)
 OF_CLUSTER(all_flags, false)
@@ -813,6 +867,8 @@ static const struct pto_kernel early_look_kernel = KERNEL(early_look, PTO_KERNEL
 static const struct pto_kernel next_block_kernel = KERNEL(next_block, PTO_KERNEL_WAITS, of_blocks);
 static const struct pto_kernel blocks_meet_kernel = KERNEL(blocks_meet, PTO_KERNEL_WAITS, of_blocks);
 
+static const struct pto_kernel stencil_kernel = KERNEL(stencil, PTO_KERNEL_WAITS, of_blocks);
+static const struct pto_kernel ring_credit_kernel = KERNEL(ring_credit, PTO_KERNEL_WAITS, of_blocks);
 static const struct pto_kernel last_level_kernel = KERNEL(last_level, PTO_KERNEL_WAITS, of_blocks);
 static const struct pto_kernel uneven_rounds_kernel = KERNEL(uneven_rounds, PTO_KERNEL_WAITS, of_blocks);
 
@@ -829,6 +885,8 @@ static void put_together(struct planted *p, const struct pto_kernel *kernel) {
   const struct pto_launch launch = {.aiv0 = kernel, .block_count = 2, .sync_start = true};
   put(p, launch, PARAMS(pto_inout(&x), pto_scalar_u64(p->is_buggy)));
 }
+static void stencil(struct planted *p) { put_together(p, &stencil_kernel); }
+static void ring_credit(struct planted *p) { put_together(p, &ring_credit_kernel); }
 static void next_block(struct planted *p) { put_together(p, &next_block_kernel); }
 static void blocks_meet(struct planted *p) { put_together(p, &blocks_meet_kernel); }
 static void last_level(struct planted *p) { put_together(p, &last_level_kernel); }

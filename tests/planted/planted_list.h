@@ -229,7 +229,14 @@
     "pto_core_signal(args")                                                                                            \
   X(last_half, "cores", PLANTED_ANY, "of the shared memory of key 4", "AIV0 reads them", "before the read of AIV0")    \
   X(no_barrier, "cores", 0, "array x", "reads them", "pto_core_wait(args, 0)")                                         \
-  X(one_barrier, "cores", 0, "array x", "reads them", "behind the read of")                                            \
+  X(one_barrier, "cores", 0, "array x", "reads them",                                                                  \
+    "add `pto_core_barrier(args)` to each of the 2 cores, behind its barrier at planted_cores.c:")                     \
+  X(stencil, "cores", 0, "array x", "reads them",                                                                      \
+    "add `pto_core_barrier(args)` to each of the 2 cores, behind its barrier at planted_cores.c:")                     \
+  X(ring_credit, "cores", 0, "array x", "reads them",                                                                  \
+    "add `pto_core_signal_block(args, 0, PTO_ROLE_BIT(PTO_ROLE_AIV0), 1)` behind the read of AIV0 of block 1, except " \
+    "the last time, and `pto_core_wait(args, 1)` before the write of AIV0 of block 0, except the first time; both "    \
+    "run this code")                                                                                                   \
   X(both_write, "cores", 0, "bytes [0, 4) of array x", "writes them too", "before the write of")                       \
   X(one_too_many, "cores", 1, "bytes [32, 36) of array z", "writes them too", "before the write of")                   \
   X(early_push, "cores", 0, "AIC writes bytes", "AIV0 reads them", "behind the write of AIC")                          \
@@ -255,12 +262,11 @@
   X(early_add, "cores", 0, "AIV0 writes bytes [0, 4) of array x", "before its turn", "pto_core_turn(args)")            \
   X(early_look, "cores", 0, "AIV0 reads bytes [12, 16) of array x", "before its turn", "pto_core_turn(args)")          \
   X(next_block, "cores", 0, "AIV0 of block 0 writes bytes [0, 64) of array x", "AIV0 of block 1 reads them",           \
-    "pto_core_signal_block(args, 1")                                                                                   \
+    "add `pto_core_barrier(args)` to each of the 2 cores, between what it reads and what it writes")                   \
   X(blocks_meet, "cores", 0, "AIV0 of block 0 writes bytes [0, 64) of array x", "AIV0 of block 1 reads them",          \
-    "pto_core_wait(args, 0)")                                                                                          \
+    "add `pto_core_barrier(args)` to each of the 2 cores, between what it reads and what it writes")                   \
   X(last_level, "cores", 0, "AIV0 of block 1 writes bytes [64, 68) of array x", "AIV0 of block 0 reads them",          \
-    "; if what the other one writes, add `pto_core_signal_block(args, 0, PTO_ROLE_BIT(PTO_ROLE_AIV0), 0)` behind the " \
-    "write of AIV0 of block 1")                                                                                        \
+    "add `pto_core_barrier(args)` to each of the 2 cores, behind its barrier at planted_cores.c:")                     \
   X(tile_unfilled, "read unwritten", PLANTED_ANY, "local memory that it has not written itself", "of AIV1's UB", "")   \
   X(signal_left, "not taken", PLANTED_ANY, "AIV1 returns without 1 signal at its flag 2",                              \
     "AIV0 sent at planted_cores.c:", "pto_core_wait(args, 2)")                                                         \
@@ -272,6 +278,8 @@
     "pto_core_signal(args, PTO_ROLE_BIT(PTO_ROLE_AIV1), 0)")                                                           \
   X(too_few, "stuck", PLANTED_ANY, "AIV1 on core 2 waits for an element from AIV0", "task 0",                          \
     "pto_core_push(args, PTO_ROLE_AIV1")                                                                               \
+  X(no_room, "stuck", PLANTED_ANY, "AIV0 on core 1 waits for room", "task 0",                                          \
+    "add `pto_core_pop(args, PTO_ROLE_AIV0, data, size)` to AIV1 for each element, or push fewer")                     \
   X(barrier_left, "stuck", PLANTED_ANY, "AIV0 on core 1 waits at barrier 2", "without block 0 AIV1",                   \
     "`pto_core_barrier(args)` to AIV1")                                                                                \
   X(uneven_rounds, "stuck", PLANTED_ANY, "AIV0 on core 1 waits at barrier 3 with 1 of 2, without block 1 AIV0",        \
