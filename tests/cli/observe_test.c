@@ -168,6 +168,29 @@ static void test_a_broken_promise_is_told_with_what_keeps_it(void **state) {
   }
 }
 
+/* "write outside" of the one array that is nearest, and nothing else. */
+static void test_a_far_write_is_told_of_the_nearest_array_alone(void **state) {
+  static const struct {
+    const char *bug, *words;
+  } told[] = {
+      {"far_between", "writes bytes [-296372, -296368) of array x, which it does not declare"},
+      {"edge_before", "writes bytes [-262140, -262136) of array x (buffer 1), which it does not declare: 262136 bytes "
+                      "before param 0 z"},
+  };
+  if (!pto_ptosim_reports_faults) skip(); /* a sanitizer's build compares nothing */
+  for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
+    const int code = pto_ptosim_run("check %s/planted/planted_beside.so --case %s --observe --json -",
+                                    pto_ptosim_build(), told[i].bug);
+    if (code == 3 && strstr(pto_ptosim_last.err, "SIGSEGV")) continue; /* the system has mapped them otherwise */
+    assert_int_equal(code, 1);
+    json_t *root = pto_ptosim_parse(pto_ptosim_last.out);
+    const char *sentence = pto_json_text(json_array_get(json_object_get(root, "findings"), 0), "sentence");
+    assert_int_equal(pto_json_integer(root, "finding_count"), 1);
+    if (!strstr(sentence, told[i].words)) fail_msg("%s", sentence);
+    json_decref(root);
+  }
+}
+
 static void test_only_the_tasks_asked_for_are_observed(void **state) {
   if (!pto_ptosim_reports_faults) skip(); /* a sanitizer's build compares nothing */
   assert_int_equal(pto_ptosim_run("check war_reuse --case short --observe --observe-tasks 3-7 --json -"), 0);
@@ -287,6 +310,7 @@ int main(void) {
       cmocka_unit_test(test_blocks_that_share_a_byte_name_its_elements_and_a_remedy),
       cmocka_unit_test(test_a_finding_names_parameter_bytes_and_elements),
       cmocka_unit_test(test_a_broken_promise_is_told_with_what_keeps_it),
+      cmocka_unit_test(test_a_far_write_is_told_of_the_nearest_array_alone),
       cmocka_unit_test(test_only_the_tasks_asked_for_are_observed),
       cmocka_unit_test(test_a_run_that_fails_leaves_with_3_and_its_sentence),
       cmocka_unit_test(test_wrong_arguments_leave_with_2),

@@ -156,6 +156,7 @@
   X("planted_beside", "far_read", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                      \
   X("planted_beside", "far_before", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)        \
   X("planted_beside", "far_before", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                    \
+  X("planted_beside", "edge_before", PLANTED_OBSERVE, "write outside", 0, 0, PLANTED_ANY, PLANTED_ANY)                 \
   X("planted_beside", "too_long", PLANTED_OBSERVE, "beyond array", 0, 0, PLANTED_ANY, PLANTED_ANY)                     \
   X("planted_beside", "too_long", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                      \
   X("planted_beside", "local_far", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                     \
