@@ -489,7 +489,7 @@ static bool find_one(struct pto_observe_cores *c, int status) {
     tell(c, (struct pto_cores_finding){c->overwritten_by, c->overwriting, c->overwritten, .is_read = false});
     return true;
   }
-  if (!differs) return false;
+  if (!differs || c->o->call.is_unstable) return false; /* then it differs by itself */
   const uint32_t of = find_stretch(c, status);
   if (c->first_race[of] == c->first_race[of + 1]) return false;
   struct pto_observe_range bytes = find_bytes(c, of, status);

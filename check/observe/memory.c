@@ -463,6 +463,7 @@ static void on_signal(int signal, siginfo_t *info, void *context) {
   if (m->is_trying && (signal == SIGVTALRM || !m->tries_time)) {
     m->is_trying = false;
     m->caught = signal;
+    m->caught_at = (uintptr_t)info->si_addr;
     siglongjmp(guard.back, 1);
   }
   errno = saved;

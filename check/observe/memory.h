@@ -112,7 +112,8 @@ struct pto_observe_memory {
   uint64_t limit_us;       /* of what is tried */
   uint64_t external_lists; /* how many there were: externals have been taken out between two of them, else only added */
   bool tries_time;         /* of signals, only the one that its time is over */
-  int caught;              /* that signal */
+  int caught;              /* that signal, */
+  uint64_t caught_at;      /* and the address that it is of */
   uint64_t faults;         /* touches of closed pages, for the summary */
 };
 

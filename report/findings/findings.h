@@ -54,6 +54,8 @@ enum pto_decided {
   X(PTO_FINDING_READ_UNWRITTEN, "read unwritten", false, SAMPLED,                                                      \
     "a kernel's results depend on bytes that were never written")                                                      \
   X(PTO_FINDING_NOT_WRITTEN, "not written", false, THIS_ORDER, "an OUTPUT has bytes that the kernel did not write")    \
+  X(PTO_FINDING_UNFILLED, "unfilled", true, ALL_ORDERS,                                                                \
+    "an output of the program has elements that no task declares to write")                                            \
   X(PTO_FINDING_UNSTABLE, "unstable", false, SAMPLED, "a kernel gives different results for the same arguments")       \
   X(PTO_FINDING_STATE, "state", false, THIS_ORDER, "a kernel changed a static variable, which outlives its call")      \
   X(PTO_FINDING_ADDRESS, "address", false, THIS_ORDER,                                                                 \
@@ -63,6 +65,8 @@ enum pto_decided {
   X(PTO_FINDING_PLACEMENT, "placement", false, SAMPLED, "a kernel's results depend on where its tensors lie")          \
   X(PTO_FINDING_NEAR, "near", true, THIS_ORDER,                                                                        \
     "two blocks or cores of one task write closer to each other than one store does")                                  \
+  X(PTO_FINDING_UNNEEDED, "unneeded", true, SAMPLED,                                                                   \
+    "a kernel declares a mode or a flag that none of its calls needs")                                                 \
   X(PTO_FINDING_CORES, "cores", false, SAMPLED,                                                                        \
     "cores that wait for each other touch the same bytes, one writes them, and nothing orders the two")                \
   X(PTO_FINDING_NOT_TAKEN, "not taken", false, THIS_ORDER,                                                             \
