@@ -251,10 +251,12 @@ static void on_trace(struct pto_observe_cores *c, const struct pto_core_event *e
 static void on_event(void *context, const struct pto_core_event *event) {
   struct pto_observe_cores *c = context;
   if (c->is_too_large) return;
+  const uint64_t left_us = pto_observe_memory_try_pause();
   if (c->is_trial)
     on_trial(c, event);
   else
     on_trace(c, event);
+  pto_observe_memory_try_resume(left_us);
 }
 
 /* ---- runs ---- */

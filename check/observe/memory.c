@@ -501,6 +501,14 @@ bool pto_observe_memory_try_time(struct pto_observe_memory *m, void (*run)(void 
   return try_run(m, run, context, limit_us);
 }
 
+uint64_t pto_observe_memory_try_pause(void) {
+  const struct itimerval none = {.it_value = {0, 0}};
+  struct itimerval left;
+  setitimer(ITIMER_VIRTUAL, &none, &left);
+  return (uint64_t)left.it_value.tv_sec * 1000000 + (uint64_t)left.it_value.tv_usec;
+}
+void pto_observe_memory_try_resume(uint64_t left_us) { set_limit(left_us); }
+
 void pto_observe_memory_try_on(const struct pto_observe_memory *m) { set_limit(m->limit_us); }
 
 /* ---- runs ---- */
