@@ -117,7 +117,7 @@ int pto_session_check_order(const struct pto_session *session, uint32_t rules, s
   int status = pto_session_has_graph(session, error);
   if (status == PTO_OK) status = pto_order_check(&question, findings, counts, error);
   if (status == PTO_OK) {
-    pto_bounds_check(pto_session_trace(session), session->run, findings);
+    pto_bounds_check(pto_session_trace(session), session->run, session->result.error.status == PTO_OK, findings);
     pto_session_add_refusals(session, findings);
     pto_session_add_remarks(session, findings);
   }
