@@ -232,7 +232,8 @@ static void test_only_the_tasks_asked_for_are_observed(void **state) {
   assert_int_equal(pto_json_integer(root, "calls_left_out"), 195);
   json_decref(root);
   assert_int_equal(pto_ptosim_run("check war_reuse --case short --observe --observe-calls 2"), 0);
-  assert_non_null(strstr(pto_ptosim_last.out, "kernel calls left out, as asked (check --observe)"));
+  assert_non_null(
+      strstr(pto_ptosim_last.out, "kernel calls left out, as asked (ptosim check war_reuse --case short --observe)"));
 }
 
 static void test_a_run_that_fails_leaves_with_3_and_its_sentence(void **state) {
