@@ -10,6 +10,7 @@
 #include <check/observe/state.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,21 +19,34 @@
 /* After so long the child waits for something that this process alone has: it counts as not asked. */
 #define CHILD_SECONDS 60u
 
-static void run_in_child(struct pto_observation *o, int to_parent) {
-  pto_process_limit(CHILD_SECONDS);
-  pto_observe_statics_renew(&o->statics);
+/* What the kernel, or the C library that stops it, has to say was said or is not the program's. */
+static void be_silent(void) {
+  const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  if (nowhere < 0) return;
+  (void)dup2(nowhere, STDOUT_FILENO);
+  (void)dup2(nowhere, STDERR_FILENO);
+}
+
+static void run_child(struct pto_observation *o, int to_parent) {
   const struct pto_observe_outcome outcome = pto_observe_run_again(o, PTO_OBSERVE_NEGATIVE, PTO_OBSERVE_NO_LOCAL);
   _exit(write(to_parent, &outcome, sizeof outcome) != (ssize_t)sizeof outcome);
 }
 
-static struct pto_observe_outcome run_in_new_thread(struct pto_observation *o) {
+struct pto_observe_outcome pto_observe_run_in_child(struct pto_observation *o,
+                                                    void (*set)(struct pto_observation *o, const void *context),
+                                                    const void *context) {
   struct pto_observe_outcome outcome = {0};
   int ends[2];
   ssize_t got = 0;
   pto_observe_select(o, NULL);
   if (pipe(ends) != 0) return outcome;
   const pid_t child = fork();
-  if (child == 0) run_in_child(o, ends[1]);
+  if (child == 0) {
+    pto_process_limit(CHILD_SECONDS);
+    be_silent();
+    set(o, context);
+    run_child(o, ends[1]);
+  }
   close(ends[1]);
   do got = child > 0 ? read(ends[0], &outcome, sizeof outcome) : 0;
   while (got < 0 && errno == EINTR);
@@ -41,6 +55,15 @@ static struct pto_observe_outcome run_in_new_thread(struct pto_observation *o) {
   }
   o->call.runs += child > 0;
   return got == (ssize_t)sizeof outcome ? outcome : (struct pto_observe_outcome){0};
+}
+
+static void renew(struct pto_observation *o, const void *context) {
+  (void)context;
+  pto_observe_statics_renew(&o->statics);
+}
+
+static struct pto_observe_outcome run_in_new_thread(struct pto_observation *o) {
+  return pto_observe_run_in_child(o, renew, NULL);
 }
 
 void pto_observe_judge_thread(struct pto_observation *o) {
