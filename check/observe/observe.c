@@ -75,6 +75,11 @@ static void on_host_writes(void *context, uint64_t addr, uint64_t size_bytes) {
   struct pto_observation *o = context;
   pto_observe_shadow_write(&o->shadow, addr, addr + size_bytes);
 }
+static void on_host_reads(void *context, uint64_t addr, uint64_t size_bytes, const void *call) {
+  struct pto_observation *o = context;
+  begin_run(o);
+  pto_observe_report_host_read(o, addr, addr + size_bytes, call);
+}
 static void on_decided(void *context, uint32_t slot, int64_t element, bool holds) {
   struct pto_observation *o = context;
   begin_run(o);
@@ -334,6 +339,7 @@ int pto_observation_create(struct pto_runtime *rt, const struct pto_observe_opti
   o->watch = (struct pto_memory_watch){.allocated = on_allocated,
                                        .registered = on_registered,
                                        .host_writes = on_host_writes,
+                                       .host_reads = on_host_reads,
                                        .decided = on_decided,
                                        .context = o};
   pto_port_set_observer(o->port, &o->observer);

@@ -459,6 +459,8 @@ void pto_observe_report_local(struct pto_observation *o, struct pto_observe_rang
 void pto_observe_report_over(struct pto_observation *o);
 /* The predicate of the task in this slot has read its element; nothing, where that was written. */
 void pto_observe_report_predicate(struct pto_observation *o, uint32_t slot, int64_t element);
+/* The orchestration, called from `call`, reads these bytes; nothing, where they were written. */
+void pto_observe_report_host_read(struct pto_observation *o, uint64_t lo, uint64_t hi, const void *call);
 void pto_observe_report_state(struct pto_observation *o, const char *data, uint64_t size_bytes);
 /* The call depends on what a call before it left in thread-local variables. */
 void pto_observe_report_thread(struct pto_observation *o, const struct pto_observe_outcome *effect);

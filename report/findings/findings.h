@@ -52,7 +52,7 @@ enum pto_decided {
     "a kernel's results depend on bytes that its task does not declare")                                               \
   X(PTO_FINDING_READ_OUTPUT, "read output", false, SAMPLED, "a kernel's results depend on what an OUTPUT held before") \
   X(PTO_FINDING_READ_UNWRITTEN, "read unwritten", false, SAMPLED,                                                      \
-    "a kernel's results depend on bytes that were never written")                                                      \
+    "a kernel's results, a predicate or the host depend on bytes that were never written")                             \
   X(PTO_FINDING_NOT_WRITTEN, "not written", false, THIS_ORDER, "an OUTPUT has bytes that the kernel did not write")    \
   X(PTO_FINDING_UNSTABLE, "unstable", false, SAMPLED, "a kernel gives different results for the same arguments")       \
   X(PTO_FINDING_STATE, "state", false, THIS_ORDER, "a kernel changed a static variable, which outlives its call")      \
