@@ -80,7 +80,7 @@ enum pto_decided {
   X(PTO_FINDING_BORROWED, "borrowed", false, SAMPLED,                                                                  \
     "memory that a queued dispatch borrows is changed before it is carried out")                                       \
   X(PTO_FINDING_READ_EARLY, "read early", true, THIS_ORDER,                                                            \
-    "a device tensor is the input of a dispatch before the host gives it its first values")                            \
+    "a device tensor is read, by a dispatch or the host, before it has its first values")                              \
   X(PTO_FINDING_WRONG, "wrong", false, THIS_ORDER, "the output is not what the program expects")                       \
   X(PTO_FINDING_FAILED, "failed", false, THIS_ORDER, "the run ended with an error")                                    \
   X(PTO_FINDING_DIFFERENCE, "difference", false, THIS_ORDER, "two runs, graphs or results are not the same")
