@@ -412,6 +412,7 @@ void pto_observe_summary_add(struct pto_observe_summary *all, const struct pto_o
   all->calls_too_large += summary->calls_too_large;
   all->waiting_units += summary->waiting_units;
   all->units_judged += summary->units_judged;
+  all->units_polling += summary->units_polling;
   all->calls_waiting += summary->calls_waiting;
   all->calls_remote += summary->calls_remote;
   all->outputs_left += summary->outputs_left;

@@ -107,6 +107,7 @@ static struct pto_coverage coverage_of(const struct told *told) {
   pto_coverage_leave(&coverage, PTO_COVERAGE_WAITING_TOUCH, summary->calls_waiting, NULL);
   pto_coverage_add(&coverage, PTO_COVERAGE_WAITING_CALLS, summary->units_judged);
   pto_coverage_leave(&coverage, PTO_COVERAGE_WAITING_CALLS, summary->waiting_units - summary->units_judged, NULL);
+  pto_coverage_leave(&coverage, PTO_COVERAGE_POLLS, summary->units_polling, NULL);
   if (!rank_count) cover_held(&observed.session, "explore", &coverage);
   for (uint32_t i = 0; i < rank_count; i++) cover_held(&ranked.ranks.sessions[i], NULL, &coverage);
   pto_coverage_leave(&coverage, PTO_COVERAGE_TASK_ORDER, told->tasks, "check");
