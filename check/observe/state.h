@@ -576,6 +576,8 @@ void pto_observe_report_local(struct pto_observation *o, struct pto_observe_rang
 void pto_observe_report_over(struct pto_observation *o);
 /* The predicate of the task in this slot has read its element; nothing, where that was written. */
 void pto_observe_report_predicate(struct pto_observation *o, uint32_t slot, int64_t element);
+/* The orchestration, called from `call`, reads these bytes; nothing, where they were written. */
+void pto_observe_report_host_read(struct pto_observation *o, uint64_t lo, uint64_t hi, const void *call);
 /* "byte 4 of z … WORDS; REMEDY", of a byte of this parameter.  `remedy` NULL: none is known. */
 void pto_observe_report_promise(struct pto_observation *o, uint32_t kind, const struct pto_observe_param *param,
                                 uint64_t at, const char *words, const char *remedy);

@@ -113,6 +113,8 @@
   X("planted_kernels", "predicate_left", PLANTED_OBSERVE, "read unwritten", 2, 0, 3, 0)                                \
   X("planted_kernels", "predicate_unwritten", PLANTED_OBSERVE, "read unwritten", 1, PLANTED_ANY, PLANTED_ANY,          \
     PLANTED_ANY)                                                                                                       \
+  X("planted_kernels", "host_unwritten", PLANTED_OBSERVE, "read unwritten", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY,     \
+    PLANTED_ANY)                                                                                                       \
   X("planted_kernels", "uninitialised", PLANTED_OBSERVE, "read unwritten", 1, 0, PLANTED_ANY, PLANTED_ANY)             \
   X("planted_kernels", "recycled", PLANTED_OBSERVE, "read outside", 3, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)          \
   X("planted_kernels", "undeclared", PLANTED_OBSERVE, "read outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)        \
