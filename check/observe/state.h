@@ -372,7 +372,7 @@ void pto_observe_judge_sums(struct pto_observation *o);
 void pto_observe_note_uses(struct pto_observation *o, bool is_known);
 /* Of a parameter of the unit's task: that its task has not written all of it, or that this is not known. */
 void pto_observe_note_kept(struct pto_observation *o, const struct pto_observe_param *param);
-/* The run is over. */
+/* The last run is over. */
 void pto_observe_report_uses(struct pto_observation *o);
 
 /* check/observe/scalars.c: those of the unit's task.  The payload's: between two runs, or in a child. */

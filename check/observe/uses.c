@@ -2,17 +2,17 @@
 /*
  * Modes and flags that a kernel declares and that none of its calls needs: an INOUT of which all calls only read, or
  * write over all, an ACCUMULATE that none adds to, PTO_KERNEL_WAITS without a call of pto/core.h.  They cost edges, or
- * cores that are kept together, and no result; so each is a note, told once for all calls when the run is over.
+ * cores that are kept together, and no result; so each is a note, told once for all calls when the last run is over.
  *
  *   read      other values in the parameter make a difference
  *   kept      some of it is as it was when its task is over, so it is no OUTPUT
  *   written   some byte of it has changed, over the true values or over others
  *
  * What such values do is asked in a child process, as they may be indices; there each scalar is changed too, and whole
- * numbers among the inputs.  A call is asked as long as its kernel is
- * not known to do both, so most are asked once.  What is not known counts as both: calls that are left out or that
- * fail, and units of several cores, which read what others of them write.  A parameter that no call touches at all is
- * told of ACCUMULATE alone: an INOUT may stand for an order of tasks.
+ * numbers among the inputs.  A call is asked as long as its kernel is not known to need the mode, so most are asked
+ * once.  What is not known counts as needed: calls that are left out or that fail, and units of several cores, which
+ * read what others of them write.  A parameter that no call touches at all is told of ACCUMULATE alone: an INOUT may
+ * stand for an order of tasks.
  *
  * Not of ranks: another one may do what this one's calls do not.
  */
