@@ -159,8 +159,10 @@ struct pto_observe_use {
   bool is_read, is_written, is_kept; /* by some call; the flag: the first two, needed or not known */
   struct pto_observe_told_task task; /* the first */
   struct pto_observe_param as;       /* what it declares */
+  uint32_t asked;                    /* calls, at most PTO_OBSERVE_MOST_ASKED */
 };
 #define PTO_OBSERVE_FLAG PTO_MAX_PARAMS
+#define PTO_OBSERVE_MOST_ASKED 256u /* each costs a process */
 
 struct pto_observe_cores;
 

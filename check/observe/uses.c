@@ -154,7 +154,8 @@ static void note_param(struct pto_observation *o, struct pto_observe_use *use, c
   struct answer answer = {.is_read = false};
   if (is_needed(use)) return;
   use->is_written |= has_written(o, param);
-  if (is_needed(use)) return;
+  if (is_needed(use) || use->asked == PTO_OBSERVE_MOST_ASKED) return;
+  use->asked++;
   o->call.asked = param;
   const bool is_known = pto_observe_in_child(o, ask, &answer, sizeof answer);
   use->is_read |= answer.is_read || !is_known;
@@ -196,7 +197,7 @@ void pto_observe_note_kept(struct pto_observation *o, const struct pto_observe_p
   for (size_t i = 0; i < o->use_count; i++)
     for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++)
       if (o->uses[i].kernel == o->call.payload->kernels[k] && o->uses[i].param == param->index)
-        o->uses[i].is_kept |= o->uses[i].as.mode == PTO_INOUT;
+        o->uses[i].is_kept |= o->uses[i].as.mode == PTO_INOUT && o->uses[i].asked < PTO_OBSERVE_MOST_ASKED;
 }
 
 /* ---- the end ---- */
