@@ -473,7 +473,9 @@ void pto_observe_report_unneeded(struct pto_observation *o, const struct pto_obs
     SAY(&text, "PTO_KERNEL_%s", use->kernel->flags & PTO_KERNEL_TURNS ? "TURNS" : "WAITS");
   else
     pto_observe_say_param(&text, &use->as);
-  SAY(&text, ", and %s; the first is task %" PRIu64, words, use->task.number);
+  SAY(&text, ", and %s", words);
+  if (use->asked == PTO_OBSERVE_MOST_ASKED) SAY(&text, " (its first %u were asked)", PTO_OBSERVE_MOST_ASKED);
+  SAY(&text, "; the first is task %" PRIu64, use->task.number);
   pto_observe_add(o, PTO_FINDING_UNNEEDED, use->param == PTO_OBSERVE_FLAG ? NULL : &use->as, NULL, remedy, &use->task,
                   &text);
 }

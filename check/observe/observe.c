@@ -56,7 +56,6 @@ static void on_end_run(void *context) {
   if (!o->is_in_run) return;
   end_guard(o);
   if (!o->rt->has_failed) pto_observe_tasks_finish(o);
-  if (!o->rt->has_failed) pto_observe_report_uses(o);
   pto_observe_tasks_clear(o);
   o->is_in_run = false;
 }
@@ -360,8 +359,13 @@ int pto_observation_create(struct pto_runtime *rt, const struct pto_observe_opti
   return PTO_OK;
 }
 
+void pto_observation_finish(struct pto_observation *o) {
+  if (!o->rt->has_failed) pto_observe_report_uses(o);
+}
+
 void pto_observation_destroy(struct pto_observation *o) {
   if (!o) return;
+  pto_observation_finish(o);
   if (!o->summary.is_watched_by_tool && o->memory) {
     pto_port_set_observer(o->port, NULL);
     pto_runtime_watch(o->rt, NULL);

@@ -95,6 +95,8 @@ void pto_observe_group_destroy(struct pto_observe_group *group);
 PTO_MUST_CHECK int pto_observation_create(struct pto_runtime *rt, const struct pto_observe_options *options,
                                           struct pto_findings *findings, struct pto_observation **observation_out,
                                           struct pto_error *error);
+/* After the last run, or at destroy: what is known when all calls are, of all runs. */
+void pto_observation_finish(struct pto_observation *observation);
 /* Before the runtime is destroyed.  Takes NULL too. */
 void pto_observation_destroy(struct pto_observation *observation);
 

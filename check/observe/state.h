@@ -179,8 +179,10 @@ struct pto_observe_use {
   bool is_read, is_written, is_kept; /* by some call; the flag: the first two, needed or not known */
   struct pto_observe_told_task task; /* the first */
   struct pto_observe_param as;       /* what it declares */
+  uint32_t asked;                    /* calls, at most PTO_OBSERVE_MOST_ASKED */
 };
 #define PTO_OBSERVE_FLAG PTO_MAX_PARAMS
+#define PTO_OBSERVE_MOST_ASKED 256u /* each costs a process */
 
 struct pto_observe_cores;
 
@@ -422,7 +424,7 @@ void pto_observe_around_end(struct pto_observation *o, const struct pto_observe_
 void pto_observe_note_uses(struct pto_observation *o, bool is_known);
 /* Of a parameter of the unit's task: that its task has not written all of it, or that this is not known. */
 void pto_observe_note_kept(struct pto_observation *o, const struct pto_observe_param *param);
-/* The run is over. */
+/* The last run is over. */
 void pto_observe_report_uses(struct pto_observation *o);
 
 /* check/observe/scalars.c: those of the unit's task.  The payload's: between two runs, or in a child. */

@@ -152,6 +152,7 @@
 
 #define PLANTED_DECLARED_LIST(X)                                                                                       \
   X("planted_declared", "only_written", PLANTED_OBSERVE, "unneeded", 1, 1, PLANTED_ANY, PLANTED_ANY)                   \
+  X("planted_declared", "often_written", PLANTED_OBSERVE, "unneeded", 1, 1, PLANTED_ANY, PLANTED_ANY)                  \
   X("planted_declared", "copied_over", PLANTED_OBSERVE, "unneeded", 1, 1, PLANTED_ANY, PLANTED_ANY)                    \
   X("planted_declared", "only_read", PLANTED_OBSERVE, "unneeded", 1, 0, PLANTED_ANY, PLANTED_ANY)                      \
   X("planted_declared", "table_read", PLANTED_OBSERVE, "unneeded", 1, 0, PLANTED_ANY, PLANTED_ANY)                     \
