@@ -67,14 +67,16 @@ static bool has_path(struct side *side, uint64_t from, uint64_t to) {
   return false;
 }
 
-/* Edges of `side` that `other` has not. */
-static uint64_t find_only(struct side *side, struct side *other, struct pto_findings *findings) {
+/* Edges of `side` that `other` has not; `left` counts those that it cannot have. */
+static uint64_t find_only(struct side *side, struct side *other, struct pto_findings *findings, uint64_t *left) {
   uint64_t only = 0;
   char from_name[128], to_name[128];
   for (uint64_t i = 0; i < side->graph->edge_count; i++) {
     const struct pto_graph_edge *edge = &side->graph->edges[i];
     const uint64_t from = side->place[edge->from], to = side->place[edge->to];
-    if (from == PTO_GRAPH_NONE || to == PTO_GRAPH_NONE || from >= other->count || to >= other->count) continue;
+    const bool is_left = from == PTO_GRAPH_NONE || to == PTO_GRAPH_NONE || from >= other->count || to >= other->count;
+    *left += is_left;
+    if (is_left) continue;
     const uint64_t other_from = other->task_of[from], other_to = other->task_of[to];
     if (pto_graph_file_find_edge(other->graph, other_from, other_to)) continue;
     const bool is_implied = only < MOST_PATHS && has_path(other, other_from, other_to);
@@ -112,8 +114,10 @@ int pto_edge_diff(const struct pto_graph_file *a, const struct pto_graph_file *b
     diff->tasks_only_a = left.count > right.count ? left.count - right.count : 0;
     diff->tasks_only_b = right.count > left.count ? right.count - left.count : 0;
     find_tasks(&left, &right, findings);
-    diff->edges_only_a = find_only(&left, &right, findings);
-    diff->edges_only_b = find_only(&right, &left, findings);
+    diff->edges_only_a = find_only(&left, &right, findings, &diff->edges_left);
+    diff->edges_compared = a->edge_count - diff->edges_left;
+    diff->edges_only_b = find_only(&right, &left, findings, &diff->edges_left);
+    diff->edges_compared += diff->edges_only_b;
   }
   fini(&left);
   fini(&right);

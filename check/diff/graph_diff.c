@@ -326,7 +326,9 @@ static void compare_edges(struct comparison *c) {
   for (uint64_t i = 0; i < c->a->edge_count; i++) {
     const struct pto_graph_edge *a = &c->a->edges[i];
     uint64_t from = c->match.tasks.to_b[a->from], to = c->match.tasks.to_b[a->to];
-    if (from == PTO_GRAPH_NONE || to == PTO_GRAPH_NONE) continue;
+    const bool is_left = from == PTO_GRAPH_NONE || to == PTO_GRAPH_NONE;
+    ++*(is_left ? &c->diff->edges_left : &c->diff->edges_compared);
+    if (is_left) continue;
     const struct pto_graph_edge *b = pto_graph_file_find_edge(c->b, from, to);
     if (!b) {
       c->diff->edges_only_a++;
@@ -339,7 +341,10 @@ static void compare_edges(struct comparison *c) {
   for (uint64_t i = 0; i < c->b->edge_count; i++) {
     const struct pto_graph_edge *b = &c->b->edges[i];
     uint64_t from = c->match.tasks.to_a[b->from], to = c->match.tasks.to_a[b->to];
-    if (from == PTO_GRAPH_NONE || to == PTO_GRAPH_NONE || pto_graph_file_find_edge(c->a, from, to)) continue;
+    const bool is_left = from == PTO_GRAPH_NONE || to == PTO_GRAPH_NONE;
+    if (is_left) c->diff->edges_left++;
+    if (is_left || pto_graph_file_find_edge(c->a, from, to)) continue;
+    c->diff->edges_compared++;
     c->diff->edges_only_b++;
     report_edge(c, EDGE_ONLY_B, c->b, b);
   }
@@ -354,6 +359,7 @@ int pto_graph_diff(const struct pto_graph_file *a, const struct pto_graph_file *
     diff->is_by_number = c.match.tasks.is_by_number;
     compare_tasks(&c);
     compare_edges(&c);
+    diff->tasks_compared = a->task_count - diff->tasks_only_a;
   }
   match_fini(&c.match);
   return status;

@@ -20,6 +20,8 @@
 struct pto_graph_diff {
   uint64_t tasks_only_a, tasks_only_b, tasks_differ;
   uint64_t edges_only_a, edges_only_b, edges_differ; /* between tasks that both have */
+  uint64_t tasks_compared, edges_compared;           /* an edge that both have counts once */
+  uint64_t edges_left;                               /* of both graphs: not between tasks that both have */
   bool is_by_number;                                 /* too little in common to match tasks by what they are */
 };
 

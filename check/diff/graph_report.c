@@ -69,6 +69,20 @@ static void put_report(struct pto_json_writer *w, const void *context) {
   pto_json_put_u64(w, "exit", !d->report.is_clean);
 }
 
+/* What a graph says is compared, and it says nothing of when and what was computed. */
+static void cover(struct diff *d) {
+  struct pto_coverage *coverage = &d->report.coverage;
+  coverage->subject = "A B";
+  pto_coverage_add(coverage, PTO_COVERAGE_TASKS, d->counts.tasks_compared);
+  if (d->has_capture)
+    pto_coverage_leave_because(coverage, PTO_COVERAGE_TASKS, d->a.task_count, "of a capture edges alone are compared");
+  pto_coverage_add(coverage, PTO_COVERAGE_EDGES, d->counts.edges_compared);
+  pto_coverage_leave_because(coverage, PTO_COVERAGE_EDGES, d->counts.edges_left, "their tasks are not in both graphs");
+  pto_coverage_leave_because(coverage, PTO_COVERAGE_RECORDS, d->a.dropped + d->b.dropped, "there was no room for them");
+  pto_coverage_leave(coverage, PTO_COVERAGE_TIMES, PTO_COVERAGE_UNCOUNTED, "compare");
+  pto_coverage_leave_because(coverage, PTO_COVERAGE_VALUES, PTO_COVERAGE_UNCOUNTED, "graphs have none");
+}
+
 static void fini(struct pto_report *report) {
   struct diff *d = (struct diff *)report;
   pto_graph_file_fini(&d->a);
@@ -93,6 +107,7 @@ int pto_graph_report(struct pto_graph_side sides[2], struct pto_report **report_
   if (!status)
     status = d->has_capture ? pto_edge_diff(&d->a, &d->b, &d->counts, &d->report.findings, error)
                             : pto_graph_diff(&d->a, &d->b, &d->counts, &d->report.findings, error);
+  cover(d);
   d->report.is_clean = pto_findings_is_clean(&d->report.findings);
   return pto_report_give(&d->report, status, report_out);
 }

@@ -11,7 +11,13 @@
 #include <sim/threads/delays.h>
 
 static int out_of_memory(struct pto_error *error) { return pto_error_set(error, PTO_ENOMEM, "explore: out of memory"); }
-static int finish(int status, struct pto_error *error) { return status == PTO_ENOMEM ? out_of_memory(error) : status; }
+static int finish(const struct pto_explore *explore, int status, struct pto_error *error) {
+  if (status && explore->shortage.status) {
+    *error = explore->shortage;
+    return status;
+  }
+  return status == PTO_ENOMEM ? out_of_memory(error) : status;
+}
 
 static void report_progress(const struct pto_explore *explore, uint64_t done, uint64_t count) {
   if (explore->progress) explore->progress(done, count);
@@ -202,7 +208,7 @@ int pto_explore_init(struct pto_explore *explore, struct pto_error *error) {
   if (status == PTO_OK) status = pto_explore_run_once(explore, explore->rt, &sequential, &outcome);
   if (status == PTO_OK && outcome.is_different) tell_state(explore, inputs, why, sizeof why);
   free(inputs);
-  if (status) return finish(status, error);
+  if (status) return finish(explore, status, error);
   if (!outcome.is_different) return PTO_OK;
   const struct pto_finding finding = {PTO_FINDING_OF_RUN(PTO_FINDING_UNSTABLE)};
   explore->is_unstable = true;
@@ -255,7 +261,7 @@ int pto_explore_schedules(struct pto_explore *explore, uint64_t count, uint64_t 
     if (status == PTO_OK && made.outcome.is_different && !pto_share_is_part(explore->share))
       status = pto_explore_report(explore, name, NULL, &made.outcome);
   }
-  return finish(status, error);
+  return finish(explore, status, error);
 }
 
 /* delay:N and hurry:N name a task. */
@@ -298,12 +304,12 @@ int pto_explore_replay(struct pto_explore *explore, const struct pto_schedule_na
   if (status) return status;
   status = name ? pto_explore_run_named(explore, called, &made.outcome)
                 : pto_explore_run_holds(explore, holds, &made.outcome);
-  if (status) return finish(status, error);
+  if (status) return finish(explore, status, error);
   look_at_made(explore, &made);
   status = note_schedule(explore, called, &made);
   if (status == PTO_OK && made.outcome.is_different)
     status = pto_explore_report(explore, called, name ? NULL : holds, &made.outcome);
-  return finish(status, error);
+  return finish(explore, status, error);
 }
 
 /* ---- all orders ---- */
@@ -366,7 +372,7 @@ int pto_explore_all(struct pto_explore *explore, uint64_t limit, struct pto_erro
     pto_findings_add(explore->findings, &finding, NULL,
                      "the same choices did not lead to the same tasks: the program depends on more than its order");
   }
-  return finish(status, error);
+  return finish(explore, status, error);
 }
 
 /* ---- threads ---- */
@@ -380,7 +386,8 @@ static int make_threaded(struct pto_explore *explore, struct pto_runtime *thread
   *made = (struct made){0};
   explore->contexts.delay_seed = seed + index + 1;
   if (threads) (void)pto_engine_delays_set(pto_runtime_port(threads), explore->contexts.delay_seed);
-  if (pto_explore_run_once(explore, threads, NULL, &made->outcome)) return out_of_memory(error);
+  const int status = pto_explore_run_once(explore, threads, NULL, &made->outcome);
+  if (status) return finish(explore, status, error);
   if (pto_share_is_part(explore->share))
     pto_share_put(explore->share, index, pto_clock_seconds() - begin, pack_made(made));
   return PTO_OK;

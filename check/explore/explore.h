@@ -87,7 +87,8 @@ struct pto_explore {
   uint32_t difference_count, in_vain;
   struct pto_schedule_name current; /* what runs now, for crash reports */
   bool has_reference;
-  bool is_unstable; /* the sequential order does not repeat itself: nothing else is told */
+  bool is_unstable;          /* the sequential order does not repeat itself: nothing else is told */
+  struct pto_error shortage; /* of memory, threads or files, in a run after the reference: it ended the exploration */
   /* The reference. */
   void **outputs; /* array_count copies; NULL for what is no output */
   uint32_t array_count;

@@ -120,6 +120,10 @@ int pto_explore_run_once(struct pto_explore *explore, struct pto_runtime *rt, co
   outcome->status = pto_program_run_orchestrate(explore->run, rt);
   if (explore->contexts.is_short) return PTO_ENOMEM;
   if (!explore->has_reference) return PTO_OK;
+  if (outcome->status == PTO_ENOMEM || outcome->status == PTO_ESYSTEM) {
+    explore->shortage = *pto_program_run_error(explore->run);
+    return outcome->status;
+  }
   if (outcome->status == PTO_EINTERRUPTED) {
     outcome->is_different = false; /* it says nothing of the program */
   } else if (outcome->status != PTO_OK) {

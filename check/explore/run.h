@@ -23,8 +23,9 @@ struct pto_explore_outcome {
  */
 PTO_MUST_CHECK bool pto_explore_store_outputs(struct pto_explore *explore);
 
-/* Runs the program on `rt`, or on contexts of its own; `chooser` is NULL where they are on threads with delays. PTO_OK,
- * or PTO_ENOMEM where the reference could not be kept. */
+/* Runs the program on `rt`, or on contexts of its own; `chooser` is NULL where they are on threads with delays. PTO_OK;
+ * PTO_ENOMEM where the reference could not be kept; or, with explore->shortage, PTO_ENOMEM or PTO_ESYSTEM, where a run
+ * after it lacked what the machine has, which says nothing of its order. */
 PTO_MUST_CHECK int pto_explore_run_once(struct pto_explore *explore, struct pto_runtime *rt,
                                         const struct pto_explore_chooser *chooser, struct pto_explore_outcome *outcome);
 

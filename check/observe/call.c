@@ -103,7 +103,7 @@ void pto_observe_describe(struct pto_observation *o, const struct pto_observed_u
   call->has_others = unit->count < pto_observe_kernel_count(payload) * blocks;
   call->has_shared = call->is_unstable = false;
   call->status = 0;
-  call->runs = call->param_count = 0;
+  call->runs = call->param_count = call->calling_roles = 0;
   call->form_entry = find_form(o, form_key(call));
   for (uint32_t i = 0, t = 0; i < kernel->param_count && t < first->tensor_count; i++) {
     const uint32_t task_mode = pto_observe_task_mode(payload, i);
@@ -366,8 +366,8 @@ static void run_first(void *context) {
 }
 
 static void begin_stretch(void *context, const struct pto_core_event *event) {
-  const struct pto_observation *o = context;
-  (void)event;
+  struct pto_observation *o = context;
+  if (event->call) o->call.calling_roles |= (uint8_t)PTO_ROLE_BIT(event->message->role);
   pto_observe_memory_try_on(o->memory);
 }
 
@@ -500,6 +500,17 @@ void pto_observe_select(struct pto_observation *o, bool (*wanted)(uint8_t byte_c
       count = wanted ? pto_observe_same_bytes(classes, at, m->page_bytes) : m->page_bytes;
       memset(sel + at, wanted ? is_wanted[classes[at]] : 0, count);
     }
+  }
+}
+
+void pto_observe_select_range(struct pto_observation *o, struct pto_observe_range range) {
+  const struct pto_observe_memory *m = o->memory;
+  while (range.lo < range.hi) {
+    const uint32_t slot = pto_observe_call_find(m, range.lo);
+    const uint64_t page = range.lo & ~(m->page_bytes - 1), end = pto_min_u64(range.hi, page + m->page_bytes);
+    for (uint64_t i = range.lo - page; slot != PTO_OBSERVE_NO_SLOT && i < end - page; i++)
+      pto_observe_at(m, m->sel, slot)[i] = pto_observe_selects(pto_observe_at(m, m->classes, slot)[i]);
+    range.lo = end;
   }
 }
 

@@ -251,10 +251,12 @@ static void on_trace(struct pto_observe_cores *c, const struct pto_core_event *e
 static void on_event(void *context, const struct pto_core_event *event) {
   struct pto_observe_cores *c = context;
   if (c->is_too_large) return;
+  const uint64_t left_us = pto_observe_memory_try_pause();
   if (c->is_trial)
     on_trial(c, event);
   else
     on_trace(c, event);
+  pto_observe_memory_try_resume(left_us);
 }
 
 /* ---- runs ---- */
@@ -489,7 +491,7 @@ static bool find_one(struct pto_observe_cores *c, int status) {
     tell(c, (struct pto_cores_finding){c->overwritten_by, c->overwriting, c->overwritten, .is_read = false});
     return true;
   }
-  if (!differs) return false;
+  if (!differs || c->o->call.is_unstable) return false; /* then it differs by itself */
   const uint32_t of = find_stretch(c, status);
   if (c->first_race[of] == c->first_race[of + 1]) return false;
   struct pto_observe_range bytes = find_bytes(c, of, status);

@@ -410,8 +410,7 @@ void pto_observe_report_promise(struct pto_observation *o, uint32_t kind, const 
   pto_observe_add(o, kind, param, object.name, remedy, &o->call.task, &text);
 }
 
-/* The kernel's parameter that is its scalar number `index`. */
-static uint32_t param_of_scalar(const struct pto_kernel *kernel, uint32_t index) {
+uint32_t pto_observe_param_of_scalar(const struct pto_kernel *kernel, uint32_t index) {
   for (uint32_t i = 0; i < kernel->param_count; i++)
     if (kernel->params[i].mode == PTO_SCALAR && index-- == 0) return i;
   return kernel->param_count;
@@ -434,7 +433,7 @@ void pto_observe_report_addresses(struct pto_observation *o) {
     if (is_declared(&o->call, addr) || (!is_in_memory && !pto_observe_memory_is_stack(o->memory, addr))) continue;
     struct pto_observe_text text = {.bytes = ""};
     struct pto_observe_object object;
-    const struct pto_observe_param param = {.index = param_of_scalar(kernel, i)};
+    const struct pto_observe_param param = {.index = pto_observe_param_of_scalar(kernel, i)};
     pto_observe_say_unit(&text, o, o->call.label);
     if (!is_in_memory) {
       SAY(&text, " gets the address of a local variable of the orchestration as a scalar, param %u", param.index);
@@ -448,6 +447,32 @@ void pto_observe_report_addresses(struct pto_observation *o) {
     SAY(&text, ": what it touches there it does not declare, and nothing orders it");
     pto_observe_add(o, PTO_FINDING_ADDRESS, &param, object.name, "pass a tensor", &o->call.task, &text);
   }
+}
+
+void pto_observe_report_heap(struct pto_observation *o, uint32_t index) {
+  const struct pto_observe_param param = {.index = index};
+  struct pto_observe_text text = {.bytes = ""};
+  pto_observe_say_unit(&text, o, o->call.label);
+  SAY(&text,
+      " gets the address of memory that is of no tensor of the run as a scalar, param %" PRIu32
+      ", and touches it: no task declares it, and nothing orders who touches it",
+      index);
+  pto_observe_add(o, PTO_FINDING_ADDRESS, &param, "memory of the program",
+                  "register it with `pto_external_tensor`, and pass that", &o->call.task, &text);
+}
+
+void pto_observe_report_unneeded(struct pto_observation *o, const struct pto_observe_use *use, const char *words,
+                                 const char *remedy) {
+  struct pto_observe_text text = {.bytes = ""};
+  o->call.form_entry = NULL; /* it is of no call */
+  SAY(&text, "kernel %s declares ", use->kernel->name ? use->kernel->name : "?");
+  if (use->param == PTO_OBSERVE_FLAG)
+    SAY(&text, "PTO_KERNEL_%s", use->kernel->flags & PTO_KERNEL_TURNS ? "TURNS" : "WAITS");
+  else
+    pto_observe_say_param(&text, &use->as);
+  SAY(&text, ", and %s; the first is task %" PRIu64, words, use->task.number);
+  pto_observe_add(o, PTO_FINDING_UNNEEDED, use->param == PTO_OBSERVE_FLAG ? NULL : &use->as, NULL, remedy, &use->task,
+                  &text);
 }
 
 /* "block 3", "block 3 AIV1" where a block has several units, "core AIV1" of the same block. */

@@ -463,6 +463,7 @@ static void on_signal(int signal, siginfo_t *info, void *context) {
   if (m->is_trying && (signal == SIGVTALRM || !m->tries_time)) {
     m->is_trying = false;
     m->caught = signal;
+    m->caught_at = (uintptr_t)info->si_addr;
     siglongjmp(guard.back, 1);
   }
   errno = saved;
@@ -499,6 +500,14 @@ bool pto_observe_memory_try_time(struct pto_observe_memory *m, void (*run)(void 
   m->tries_time = true;
   return try_run(m, run, context, limit_us);
 }
+
+uint64_t pto_observe_memory_try_pause(void) {
+  const struct itimerval none = {.it_value = {0, 0}};
+  struct itimerval left;
+  setitimer(ITIMER_VIRTUAL, &none, &left);
+  return (uint64_t)left.it_value.tv_sec * 1000000 + (uint64_t)left.it_value.tv_usec;
+}
+void pto_observe_memory_try_resume(uint64_t left_us) { set_limit(left_us); }
 
 void pto_observe_memory_try_on(const struct pto_observe_memory *m) { set_limit(m->limit_us); }
 

@@ -112,7 +112,8 @@ struct pto_observe_memory {
   uint64_t limit_us;       /* of what is tried */
   uint64_t external_lists; /* how many there were: externals have been taken out between two of them, else only added */
   bool tries_time;         /* of signals, only the one that its time is over */
-  int caught;              /* that signal */
+  int caught;              /* that signal, */
+  uint64_t caught_at;      /* and the address that it is of */
   uint64_t faults;         /* touches of closed pages, for the summary */
 };
 
@@ -181,6 +182,9 @@ bool pto_observe_memory_try_time(struct pto_observe_memory *m, void (*run)(void 
                                  uint64_t limit_us);
 /* Within `run`: the limit begins anew. */
 void pto_observe_memory_try_on(const struct pto_observe_memory *m);
+/* Within `run`, around what the observer does itself: the limit stands still.  What is left of it. */
+uint64_t pto_observe_memory_try_pause(void);
+void pto_observe_memory_try_resume(uint64_t left_us);
 
 /* What the caller gave at `addr`; NULL where it gave nothing. */
 const struct pto_observe_area *pto_observe_memory_given(const struct pto_observe_memory *m, uint64_t addr);

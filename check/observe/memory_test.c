@@ -73,6 +73,31 @@ static void test_a_limit_is_that_of_a_stretch_where_each_begins_it_anew(void **s
   munmap(arena, ARENA_BYTES);
 }
 
+static void spin_in_a_pause(void *context) {
+  (void)context;
+  const uint64_t left_us = pto_observe_memory_try_pause();
+  spin_for(200000);
+  pto_observe_memory_try_resume(left_us);
+}
+static void spin_behind_a_pause(void *context) {
+  spin_in_a_pause(context);
+  spin(context);
+}
+
+static void test_what_the_observer_does_itself_takes_no_time_of_the_limit(void **state) {
+  struct pto_observe_memory m;
+  void *arena = mmap(NULL, ARENA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  assert_true(arena != MAP_FAILED);
+  assert_true(pto_observe_memory_init(&m));
+  assert_true(pto_observe_memory_begin(&m, 0, range_of(arena)));
+  assert_true(pto_observe_memory_try(&m, spin_in_a_pause, NULL, 100000));
+  assert_false(pto_observe_memory_try(&m, spin_behind_a_pause, NULL, 100000));
+  assert_int_equal(m.caught, SIGVTALRM);
+  pto_observe_memory_end(&m);
+  pto_observe_memory_fini(&m);
+  munmap(arena, ARENA_BYTES);
+}
+
 static void test_a_time_out_waits_for_the_handler_of_a_touch(void **state) {
   struct pto_observe_memory m;
   struct sigaction action;
@@ -148,6 +173,7 @@ int main(void) {
       cmocka_unit_test(test_a_call_that_does_not_come_back_is_ended_after_one_that_faulted),
       cmocka_unit_test(test_a_call_of_one_owner_sees_what_it_touches_of_another),
       cmocka_unit_test(test_a_limit_is_that_of_a_stretch_where_each_begins_it_anew),
+      cmocka_unit_test(test_what_the_observer_does_itself_takes_no_time_of_the_limit),
       cmocka_unit_test(test_a_time_out_waits_for_the_handler_of_a_touch),
   };
   if (PTO_HAS_SANITIZER) { /* faults are its own to report */

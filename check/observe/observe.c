@@ -54,6 +54,7 @@ static void on_end_run(void *context) {
   if (!o->is_in_run) return;
   end_guard(o);
   if (!o->rt->has_failed) pto_observe_tasks_finish(o);
+  if (!o->rt->has_failed) pto_observe_report_uses(o);
   pto_observe_tasks_clear(o);
   o->is_in_run = false;
 }
@@ -199,6 +200,7 @@ static bool look_at(struct pto_observation *o, struct pto_observe_form *form) {
   if (o->memory->is_full) {
     give_up(o);
     pto_observe_assume_writes(o);
+    pto_observe_note_uses(o, false);
     return false;
   }
   if (pto_observe_statics_end_first(&o->statics, &data, &size_bytes)) pto_observe_report_state(o, data, size_bytes);
@@ -208,6 +210,8 @@ static bool look_at(struct pto_observation *o, struct pto_observe_form *form) {
   if (are_alike && o->call.is_full) pto_observe_judge_thread(o);
   if (are_alike && o->call.is_full) pto_observe_judge_sums(o);
   if (are_alike && o->call.is_full) pto_observe_judge_promises(o, !form || form->calls == 0);
+  if (are_alike && o->call.is_full) pto_observe_judge_scalars(o);
+  pto_observe_note_uses(o, are_alike);
   judge_writes(o);
   if (o->call.unit->waits && o->call.status == PTO_EDEADLOCK) pto_observe_report_stuck(o);
   if (o->call.unit->waits && o->call.status == PTO_ETIMEOUT) pto_observe_report_spinning(o);
@@ -225,6 +229,7 @@ static void pass_by(struct pto_observation *o) {
   pto_observe_memory_open_all(o->memory);
   pto_observe_run_first(o);
   pto_observe_assume_writes(o);
+  pto_observe_note_uses(o, false);
 }
 
 static void observe(void *context, const struct pto_observed_unit *unit) {
@@ -354,6 +359,7 @@ void pto_observation_destroy(struct pto_observation *o) {
   free(o->tasks);
   free(o->left);
   free(o->skipped);
+  free(o->uses);
   pto_observe_statics_fini(&o->statics);
   end_guard(o);
   if (o->group) o->group->members[pto_observe_owner(o)] = NULL;

@@ -236,9 +236,20 @@ static void judge_time(struct pto_observation *o) {
   if (outcome.differs) pto_observe_report_time(o, &outcome);
 }
 
+/* With its tensors elsewhere such a call would write elsewhere too, and that would be told as what it does. */
+static bool writes_outside(const struct pto_observation *o) {
+  const struct pto_observe_memory *m = o->memory;
+  for (uint32_t slot = 0; slot < m->pages.count; slot++) {
+    const uint8_t *written = pto_observe_at(m, m->written, slot), *classes = pto_observe_at(m, m->classes, slot);
+    for (uint64_t i = 0; i < m->page_bytes; i++)
+      if (written[i] && !(classes[i] & PTO_OBSERVE_WRITE)) return true;
+  }
+  return false;
+}
+
 void pto_observe_judge_promises(struct pto_observation *o, bool is_first_of_form) {
   if (o->call.unit->waits) judge_time(o);
-  if (!is_first_of_form || o->call.unit->waits || o->call.unit->count != 1) return;
+  if (!is_first_of_form || o->call.unit->waits || o->call.unit->count != 1 || writes_outside(o)) return;
   for (uint32_t i = 0; i < o->call.param_count; i++)
     if (!(o->call.params[i].mode & PTO_INOUT)) return;
   judge_core(o);

@@ -95,18 +95,6 @@ static uint32_t piece_of(const struct search *s, uint64_t element) {
   return lo;
 }
 
-static void select_range(struct pto_observation *o, struct pto_observe_range range) {
-  const struct pto_observe_memory *m = o->memory;
-  while (range.lo < range.hi) {
-    const uint32_t slot = pto_observe_call_find(m, range.lo);
-    const uint64_t page = range.lo & ~(m->page_bytes - 1), end = pto_min_u64(range.hi, page + m->page_bytes);
-    const uint8_t *classes = pto_observe_at(m, m->classes, slot);
-    uint8_t *sel = pto_observe_at(m, m->sel, slot);
-    for (uint64_t i = range.lo - page; i < end - page; i++) sel[i] = pto_observe_selects(classes[i]);
-    range.lo = end;
-  }
-}
-
 /* ---- questions ---- */
 
 /* Whether other values in elements [first, end) alone, of either kind, make a difference. */
@@ -117,7 +105,7 @@ static bool matters(struct search *s, uint64_t first, uint64_t end) {
   pto_observe_select(s->o, NULL);
   for (uint32_t i = piece_of(s, first); i < s->count && s->pieces[i].first < end; i++) {
     const uint64_t from = pto_max_u64(first, s->pieces[i].first), to = pto_min_u64(end, end_of(s, i));
-    select_range(s->o, bytes_of(&s->pieces[i], from, to));
+    pto_observe_select_range(s->o, bytes_of(&s->pieces[i], from, to));
   }
   /* What a maximum reads does not show over the one, and not what a minimum reads over the other. */
   struct pto_observe_outcome outcome = pto_observe_run_again(s->o, s->pattern, PTO_OBSERVE_NO_LOCAL);

@@ -11,6 +11,8 @@
  *   rehearsal.c       tasks whose cores wait for each other, on ranks
  *   promises.c        modes, flags, placement
  *   sums.c            what ACCUMULATE adds
+ *   uses.c            modes and flags that no call of a kernel needs
+ *   scalars.c         scalars that are addresses of memory which no task declares
  *   search.c          which bytes are read
  *   core_order.c      what orders the cores of a unit: vector clocks
  *   cores.c           bytes that cores touch with nothing to order them
@@ -88,9 +90,12 @@ struct pto_observe_call {
   int status;                      /* of the first run */
   uint32_t spinning_core;          /* that never came back in it, with PTO_ETIMEOUT */
   uint64_t first_ns;
-  struct pto_observe_form *form_entry; /* its kernels and shapes; NULL: there is no room for it */
-  bool is_full;                        /* all is asked of it, not only what every call is asked */
-  uint64_t runs;                       /* so far */
+  struct pto_observe_form *form_entry;   /* its kernels and shapes; NULL: there is no room for it */
+  bool is_full;                          /* all is asked of it, not only what every call is asked */
+  uint8_t calling_roles;                 /* PTO_ROLE_BITs of those whose kernels have called pto/core.h */
+  uint64_t runs;                         /* so far */
+  const struct pto_observe_param *asked; /* what a child process is asked of */
+  uint64_t *asked_scalar;
 };
 
 struct pto_observe_text {
@@ -147,6 +152,17 @@ struct pto_observe_skipped {
   int64_t element, value;
   uint16_t dtype, compare;
 };
+
+/* What all calls of a kernel do with a parameter that it declares INOUT or ACCUMULATE, or with its flag
+ * PTO_KERNEL_WAITS. */
+struct pto_observe_use {
+  const struct pto_kernel *kernel;
+  uint32_t param;                    /* PTO_OBSERVE_FLAG: the flag */
+  bool is_read, is_written, is_kept; /* by some call; the flag: the first two, needed or not known */
+  struct pto_observe_told_task task; /* the first */
+  struct pto_observe_param as;       /* what it declares */
+};
+#define PTO_OBSERVE_FLAG PTO_MAX_PARAMS
 
 struct pto_observe_cores;
 
@@ -209,6 +225,8 @@ struct pto_observation {
   size_t left_count, left_capacity;
   struct pto_observe_skipped *skipped; /* in order of time */
   size_t skipped_count, skipped_capacity;
+  struct pto_observe_use *uses; /* of all runs */
+  size_t use_count, use_capacity;
   struct pto_reserve forms_memory;
   struct pto_reserve noise_memory;   /* two pages of it */
   struct pto_reserve scratch_memory; /* a page of kinds, and the unit's slots in order of addresses */
@@ -294,6 +312,8 @@ static inline uint8_t pto_observe_selects(uint8_t byte_class) {
   const uint8_t bits = byte_class & PTO_OBSERVE_HALF ? 0x0f : 0xff;
   return (byte_class & (PTO_OBSERVE_READ | PTO_OBSERVE_WRITE)) == PTO_OBSERVE_WRITE ? bits & 0xfe : bits;
 }
+/* Selects these bytes too, where they are of the call's pages. */
+void pto_observe_select_range(struct pto_observation *o, struct pto_observe_range range);
 /* Selects the bytes whose class `wanted` answers with true; NULL: none. */
 void pto_observe_select(struct pto_observation *o, bool (*wanted)(uint8_t byte_class));
 /* What is known of the call's pages while they are those of another call: what they began with, and what was written.
@@ -349,7 +369,25 @@ bool pto_observe_is_as_first(const struct pto_observation *o, const struct pto_o
 /* check/observe/sums.c: of parameters that are ACCUMULATE. */
 void pto_observe_judge_sums(struct pto_observation *o);
 
-/* check/observe/thread.c: whether the call comes out different on a new thread. */
+/* check/observe/uses.c: what the unit did with what its kernel declares; `is_known`: it was looked at, and its runs
+ * were alike. */
+void pto_observe_note_uses(struct pto_observation *o, bool is_known);
+/* Of a parameter of the unit's task: that its task has not written all of it, or that this is not known. */
+void pto_observe_note_kept(struct pto_observation *o, const struct pto_observe_param *param);
+/* The run is over. */
+void pto_observe_report_uses(struct pto_observation *o);
+
+/* check/observe/scalars.c: those of the unit's task.  The payload's: between two runs, or in a child. */
+static inline union pto_scalar *pto_observe_scalars(const struct pto_observation *o) {
+  return (void *)(uintptr_t)&o->call.payload->tensors[o->call.unit->messages[0].tensor_count];
+}
+/* All runs of the unit were alike. */
+void pto_observe_judge_scalars(struct pto_observation *o);
+
+/* check/observe/thread.c: asks in a child process, of which nothing outlives the answer.  False: there is no answer. */
+bool pto_observe_in_child(struct pto_observation *o, void (*ask)(struct pto_observation *o, void *answer), void *answer,
+                          size_t size);
+/* Whether the call comes out different on a new thread. */
 void pto_observe_judge_thread(struct pto_observation *o);
 /* Two runs over the same bytes differ: whether thread-local variables are the reason, as far as can be told. */
 bool pto_observe_is_of_thread(struct pto_observation *o);
@@ -477,6 +515,12 @@ void pto_observe_report_thread(struct pto_observation *o, const struct pto_obser
 /* "byte 4 of z … WORDS; REMEDY", of a byte of this parameter.  `remedy` NULL: none is known. */
 void pto_observe_report_promise(struct pto_observation *o, uint32_t kind, const struct pto_observe_param *param,
                                 uint64_t at, const char *words, const char *remedy);
+/* The scalar, the kernel's parameter `index`, is the address of memory that it touches and that no task declares. */
+void pto_observe_report_heap(struct pto_observation *o, uint32_t index);
+void pto_observe_report_unneeded(struct pto_observation *o, const struct pto_observe_use *use, const char *words,
+                                 const char *remedy);
+/* The kernel's parameter that is its scalar number `index`. */
+uint32_t pto_observe_param_of_scalar(const struct pto_kernel *kernel, uint32_t index);
 /* Scalars of the unit's task that are addresses of what it does not declare. */
 void pto_observe_report_addresses(struct pto_observation *o);
 void pto_observe_report_near(struct pto_observation *o, const struct pto_observe_access *a,

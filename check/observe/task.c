@@ -309,11 +309,13 @@ static bool is_in_place(const struct pto_observe_call *call, const struct pto_ob
 static void judge_outputs(struct pto_observation *o, const struct pto_observe_task *task) {
   for (uint32_t i = 0; i < o->call.param_count; i++) {
     const struct pto_observe_param *param = &o->call.params[i];
-    if (param->task_mode != PTO_OUTPUT || is_in_place(&o->call, param)) continue;
+    if (!(param->task_mode & PTO_OUTPUT)) continue;
     struct pto_observe_bytes missing = {0};
     struct pto_region_runs runs = pto_region_runs(&param->region);
     for (uint64_t lo; pto_region_runs_next(&runs, &lo);) add_missing(task, lo, lo + param->region.run_bytes, &missing);
-    if (missing.count) add_left(o, param, &missing);
+    if (missing.count || !task->knows_writes) pto_observe_note_kept(o, param);
+    if (missing.count && task->knows_writes && param->task_mode == PTO_OUTPUT && !is_in_place(&o->call, param))
+      add_left(o, param, &missing);
     pto_observe_bytes_fini(o, &missing);
   }
 }
@@ -329,7 +331,7 @@ void pto_observe_task_end_unit(struct pto_observation *o, bool knows_writes) {
   judge_distance(o, task);
   tell_held(o, task);
   merge_writes(task);
-  if (task->knows_writes) judge_outputs(o, task);
+  judge_outputs(o, task);
   free(task->accesses);
   *task = o->tasks[--o->task_count];
 }

@@ -18,29 +18,36 @@
 /* After so long the child waits for something that this process alone has: it counts as not asked. */
 #define CHILD_SECONDS 60u
 
-static void run_in_child(struct pto_observation *o, int to_parent) {
-  pto_process_limit(CHILD_SECONDS);
-  pto_observe_statics_renew(&o->statics);
-  const struct pto_observe_outcome outcome = pto_observe_run_again(o, PTO_OBSERVE_NEGATIVE, PTO_OBSERVE_NO_LOCAL);
-  _exit(write(to_parent, &outcome, sizeof outcome) != (ssize_t)sizeof outcome);
-}
-
-static struct pto_observe_outcome run_in_new_thread(struct pto_observation *o) {
-  struct pto_observe_outcome outcome = {0};
+bool pto_observe_in_child(struct pto_observation *o, void (*ask)(struct pto_observation *o, void *answer), void *answer,
+                          size_t size) {
   int ends[2];
   ssize_t got = 0;
-  pto_observe_select(o, NULL);
-  if (pipe(ends) != 0) return outcome;
+  if (pipe(ends) != 0) return false;
   const pid_t child = fork();
-  if (child == 0) run_in_child(o, ends[1]);
+  if (child == 0) {
+    pto_process_limit(CHILD_SECONDS);
+    ask(o, answer);
+    _exit(write(ends[1], answer, size) != (ssize_t)size);
+  }
   close(ends[1]);
-  do got = child > 0 ? read(ends[0], &outcome, sizeof outcome) : 0;
+  do got = child > 0 ? read(ends[0], answer, size) : 0;
   while (got < 0 && errno == EINTR);
   close(ends[0]);
   while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR) {
   }
   o->call.runs += child > 0;
-  return got == (ssize_t)sizeof outcome ? outcome : (struct pto_observe_outcome){0};
+  return got == (ssize_t)size;
+}
+
+static void run_renewed(struct pto_observation *o, void *answer) {
+  pto_observe_statics_renew(&o->statics);
+  *(struct pto_observe_outcome *)answer = pto_observe_run_again(o, PTO_OBSERVE_NEGATIVE, PTO_OBSERVE_NO_LOCAL);
+}
+
+static struct pto_observe_outcome run_in_new_thread(struct pto_observation *o) {
+  struct pto_observe_outcome outcome = {0};
+  pto_observe_select(o, NULL);
+  return pto_observe_in_child(o, run_renewed, &outcome, sizeof outcome) ? outcome : (struct pto_observe_outcome){0};
 }
 
 void pto_observe_judge_thread(struct pto_observation *o) {

@@ -24,10 +24,18 @@ static bool talks_to_ranks(const struct pto_trace_task *task) {
   return talks;
 }
 
-static void cover_task(const struct pto_trace *trace, const struct pto_trace_task *task, bool is_rank,
-                       struct pto_coverage *coverage) {
-  const char *observe = is_rank && talks_to_ranks(task) ? NULL : "check --observe",
-             *explore = is_rank ? NULL : "explore";
+static void leave(struct pto_coverage *coverage, enum pto_coverage_kind kind, uint64_t count, const char *command,
+                  const char *reason) {
+  if (reason)
+    pto_coverage_leave_because(coverage, kind, count, reason);
+  else
+    pto_coverage_leave(coverage, kind, count, command);
+}
+
+void pto_order_cover_task(const struct pto_trace *trace, const struct pto_trace_task *task, bool is_rank,
+                          struct pto_coverage *coverage) {
+  const char *not_alone = is_rank && talks_to_ranks(task) ? "a call that talks to other ranks is not made alone" : NULL;
+  const char *not_ordered = is_rank ? "no orders of calls are tried on several ranks" : NULL;
   uint64_t held = 0, accesses = 0, tensors = 0;
   for (uint32_t i = 0; i < task->param_count; i++) {
     const struct pto_trace_param *param = pto_trace_log_at(&trace->params, task->first_param + i);
@@ -37,18 +45,18 @@ static void cover_task(const struct pto_trace *trace, const struct pto_trace_tas
     accesses += param->mode != PTO_HOLD;
   }
   pto_coverage_add(coverage, PTO_COVERAGE_ACCESSES, accesses);
-  pto_coverage_leave(coverage, PTO_COVERAGE_HELD, held, explore);
+  leave(coverage, PTO_COVERAGE_HELD, held, "explore", not_ordered);
   if (task->kind != PTO_TASK_KERNEL) return;
-  pto_coverage_leave(coverage, tensors ? PTO_COVERAGE_TOUCHED : PTO_COVERAGE_WITHOUT_TENSORS, 1, observe);
-  pto_coverage_leave(coverage, PTO_COVERAGE_ADDRESSES, task->address_count, observe);
-  pto_coverage_leave(coverage, PTO_COVERAGE_WAITING_TASKS, waits_for_cores(task, is_rank), observe);
+  leave(coverage, tensors ? PTO_COVERAGE_TOUCHED : PTO_COVERAGE_WITHOUT_TENSORS, 1, "check --observe", not_alone);
+  leave(coverage, PTO_COVERAGE_ADDRESSES, task->address_count, "check --observe", not_alone);
+  leave(coverage, PTO_COVERAGE_WAITING_TASKS, waits_for_cores(task, is_rank), "check --observe", not_alone);
   pto_coverage_leave(coverage, PTO_COVERAGE_BETWEEN_WAITS, is_rank && talks_to_ranks(task), "explore");
 }
 
 void pto_order_cover(const struct pto_trace *trace, bool is_rank, struct pto_coverage *coverage) {
   uint64_t reads = 0, writes = 0;
   for (uint64_t i = 0; i < trace->tasks.count; i++)
-    cover_task(trace, pto_trace_log_at(&trace->tasks, i), is_rank, coverage);
+    pto_order_cover_task(trace, pto_trace_log_at(&trace->tasks, i), is_rank, coverage);
   for (uint64_t i = 0; i < trace->host_accesses.count; i++) {
     const struct pto_trace_host_access *access = pto_trace_log_at(&trace->host_accesses, i);
     if (access->is_sync) continue;
@@ -60,5 +68,5 @@ void pto_order_cover(const struct pto_trace *trace, bool is_rank, struct pto_cov
   /* What the host reads may decide which tasks there are. */
   if (reads == 0) return;
   coverage->rows[PTO_COVERAGE_SEEDS].judged = 1;
-  pto_coverage_leave(coverage, PTO_COVERAGE_SEEDS, PTO_COVERAGE_UNCOUNTED, "--seed N");
+  pto_coverage_leave(coverage, PTO_COVERAGE_SEEDS, PTO_COVERAGE_UNCOUNTED, "check --seed N");
 }

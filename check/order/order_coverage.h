@@ -16,7 +16,10 @@
 #include <runtime/trace/trace.h>
 
 /* Adds to `coverage`.  `is_rank`: one of several, where no other verb looks at what kernels touch, and where what
- * kernels wait for from other ranks is judged with these. */
+ * kernels wait for from other ranks is judged with these.  Of one task: */
+void pto_order_cover_task(const struct pto_trace *trace, const struct pto_trace_task *task, bool is_rank,
+                          struct pto_coverage *coverage);
+/* All of them, and the host's accesses. */
 void pto_order_cover(const struct pto_trace *trace, bool is_rank, struct pto_coverage *coverage);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include <check/order/access_text.h>
 #include <check/order/explain.h>
+#include <check/order/order_coverage.h>
 #include <report/findings/report.h>
 #include <runtime/deps/rules.h>
 #include <runtime/trace/trace_words.h>
@@ -350,6 +351,9 @@ static int explain(struct why *why, struct pto_error *error) {
     status = explain_side(why, &why->sides[i], asked->has_rules ? asked->rules : i, error);
     why->report.is_clean &= why->sides[i].explanation.answer != PTO_ANSWER_NONE;
   }
+  for (int i = 0; i < 2 && !status; i++)
+    pto_order_cover_task(why->question.trace, pto_trace_task_at(why->question.trace, asked->tasks[i]), false,
+                         &why->report.coverage);
   return status;
 }
 

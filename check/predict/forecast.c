@@ -81,6 +81,9 @@ static int add_account(struct pto_session *session, struct pto_forecast *forecas
     forecast->used[kind] += timeline->used_count[kind];
   }
   forecast->path_ps = pto_max_u64(forecast->path_ps, path.length);
+  forecast->priced.assumed_prices += result->priced.assumed_prices;
+  forecast->priced.given_values += result->priced.given_values;
+  forecast->priced.assumed_values += result->priced.assumed_values;
   forecast->origin_ps[PTO_ORIGIN_MEASURED] += result->stats.measured_ps;
   forecast->origin_ps[PTO_ORIGIN_INTERPOLATED] += result->stats.interpolated_ps;
   forecast->origin_ps[PTO_ORIGIN_MODELLED] += result->stats.modelled_ps;

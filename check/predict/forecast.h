@@ -16,6 +16,7 @@
 
 #include <pto/tools.h>
 #include <report/run/exit.h>
+#include <report/run/result.h>
 #include <runtime/base/error.h>
 #include <runtime/port/port.h>
 #include <sim/chips/chip.h>
@@ -38,6 +39,7 @@ struct pto_forecast {
   uint64_t window_high_water, heap_high_water_bytes; /* of the ring that used most */
   uint64_t path_ps;                                  /* the longest chain of dependent calls */
   char kernels[PTO_FORECAST_KERNELS][64];            /* names, the longest total first; "": there are no more */
+  struct pto_priced priced;                          /* zeros where kernels were run */
   uint64_t origin_ps[PTO_ORIGIN_COUNT];              /* core time by where it comes from; sums to that of busy_ps */
 };
 

@@ -220,6 +220,19 @@ void pto_prediction_print(const struct pto_prediction *p, FILE *to) {
   print_tags(p, to);
 }
 
+struct pto_coverage pto_prediction_coverage(const struct pto_prediction *p, const char *subject) {
+  struct pto_coverage coverage = {.subject = subject};
+  const struct pto_priced *priced = &p->plain.priced;
+  pto_coverage_add(&coverage, PTO_COVERAGE_PRICES, p->plain.calls - priced->assumed_prices);
+  pto_coverage_leave_because(&coverage, PTO_COVERAGE_PRICES, priced->assumed_prices,
+                             "their kernels state no cost, and the bytes of their tensors are taken for it");
+  pto_coverage_add(&coverage, PTO_COVERAGE_GIVEN, priced->given_values);
+  pto_coverage_leave(&coverage, PTO_COVERAGE_GIVEN, priced->assumed_values, "predict --values FILE.json");
+  pto_coverage_add(&coverage, PTO_COVERAGE_JITTERS, p->runs);
+  pto_coverage_leave(&coverage, PTO_COVERAGE_JITTERS, PTO_COVERAGE_UNCOUNTED, "predict --runs N");
+  return coverage;
+}
+
 static void put_range(struct pto_json_writer *w, const struct pto_prediction *p, const char *key,
                       const struct pto_range *range) {
   if (!pto_json_try_key(w, key, p->runs > 0)) return;

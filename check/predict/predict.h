@@ -14,6 +14,7 @@
 #include <check/predict/forecast.h>
 #include <check/predict/limits.h>
 #include <formats/json_writer.h>
+#include <report/findings/coverage.h>
 #include <sim/chips/chip.h>
 
 #define PTO_PREDICT_RUNS 15u
@@ -59,6 +60,8 @@ struct pto_range pto_range_of(uint64_t *times_ps, uint32_t count);
 /* Parts of the core time by origin in tenths of a percent, which sum to 1000; all 0 where no core worked. */
 void pto_origin_shares(const struct pto_forecast *forecast, uint32_t permille[PTO_ORIGIN_COUNT]);
 
+/* What the times rest on, and what they were not tried with. */
+struct pto_coverage pto_prediction_coverage(const struct pto_prediction *prediction, const char *subject);
 /* A few aligned lines; the members of an object. */
 void pto_prediction_print(const struct pto_prediction *prediction, FILE *to);
 void pto_prediction_put(const struct pto_prediction *prediction, struct pto_json_writer *w);

@@ -62,9 +62,22 @@ static void set_delays(const struct pto_delay_question *question, uint64_t index
     delays[i] = pto_mix64(question->seed ^ pto_mix64(index << 8 | i)) % (most + 1);
 }
 
-static bool is_cut_short(const struct outcome *outcome) { return outcome->error.status == PTO_EINTERRUPTED; }
+/* By an interrupt, or for want of what the machine has: that says nothing of the order of ranks. */
+static bool is_cut_short(const struct outcome *outcome) {
+  const int status = outcome->error.status;
+  return status == PTO_EINTERRUPTED || status == PTO_ENOMEM || status == PTO_ESYSTEM;
+}
 
-/* What is found so far is given where an interrupt ends it. */
+static int end_short(const struct pto_delay_question *question, const struct outcome *outcome, uint64_t done,
+                     struct pto_error *error) {
+  *error = outcome->error;
+  if (error->status != PTO_EINTERRUPTED) return PTO_EXIT_FAILED;
+  pto_error_set(error, PTO_EINTERRUPTED, "explore: interrupted after %" PRIu64 " of %" PRIu64 " runs with delays", done,
+                question->runs);
+  return PTO_EXIT_INTERRUPTED;
+}
+
+/* What is found so far is given where something else ends it. */
 static struct outcome shrink(const struct pto_delay_question *question, const struct outcome *reference,
                              struct outcome found, uint64_t delays[PTO_MAX_RANKS]) {
   for (uint32_t i = 0; i < question->rank_count; i++) {
@@ -113,11 +126,7 @@ int pto_delay_ranks(const struct pto_delay_question *question, struct pto_findin
     if (question->tell) question->tell(i, question->runs);
     set_delays(question, i, reference.virtual_ps, delays);
     struct outcome outcome = run(question, delays);
-    if (is_cut_short(&outcome)) {
-      pto_error_set(error, PTO_EINTERRUPTED, "explore: interrupted after %" PRIu64 " of %" PRIu64 " runs with delays",
-                    i, question->runs);
-      return PTO_EXIT_INTERRUPTED;
-    }
+    if (is_cut_short(&outcome)) return end_short(question, &outcome, i, error);
     counts->runs++;
     if (!differs(&outcome, &reference)) continue;
     if (counts->differing++ < MOST_SHRUNK) outcome = shrink(question, &reference, outcome, delays);

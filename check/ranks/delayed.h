@@ -28,9 +28,8 @@ struct pto_delay_question {
   void (*running)(const struct pto_ranks *ranks); /* these run; NULL: none does; may be NULL itself */
 };
 
-/* An enum pto_exit: PTO_EXIT_FINDINGS where a run differs; PTO_EXIT_INTERRUPTED with what is known so far; else as that
- * of the first run, with its error.
- */
+/* An enum pto_exit: PTO_EXIT_FINDINGS where a run differs; PTO_EXIT_INTERRUPTED, and PTO_EXIT_FAILED for want of memory
+ * or of what else the machine has, with what is known so far; else as that of the first run, with its error. */
 int pto_delay_ranks(const struct pto_delay_question *question, struct pto_findings *findings,
                     struct pto_delay_counts *counts, struct pto_error *error);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <check/order/happens_before.h>
+#include <check/order/order_coverage.h>
 #include <check/ranks/world_order.h>
 #include <report/findings/report.h>
 #include <runtime/trace/remote.h>
@@ -202,7 +203,7 @@ static void print(const struct pto_report *report, FILE *to) {
   char names[2][64];
   if (why->local) {
     fprintf(to, "rank %" PRIu32 ": ", why->asked.ranks[0]);
-    pto_report_print(why->local, to);
+    why->local->print(why->local, to);
     if (pto_report_is_clean(why->local)) return;
   } else {
     print_heading(why, to);
@@ -351,9 +352,18 @@ static int explain_local(struct world_why *why, struct pto_error *error) {
                          sizeof error->sentence);
 }
 
+/* Tasks that are there. */
+static void cover(struct world_why *why) {
+  for (int i = 0; i < 2; i++) {
+    const struct pto_trace *trace = pto_ranks_trace(why->ranks, why->asked.ranks[i]);
+    pto_order_cover_task(trace, pto_trace_task_at(trace, why->asked.tasks[i]), true, &why->report.coverage);
+  }
+}
+
 static int explain(struct world_why *why, struct pto_error *error) {
   int status = check_range(why, error);
   if (status) return status;
+  cover(why);
   if (why->asked.ranks[0] == why->asked.ranks[1]) {
     status = explain_local(why, error);
     if (status) return status;

@@ -3,10 +3,19 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-#include <runtime/tensor/region.h>
+#include <runtime/base/dtype.h>
+#include <runtime/base/text.h>
+#include <runtime/tensor/region_runs.h>
 #include <runtime/tensor/tensor_make.h>
 #include <runtime/trace/trace_words.h>
+
+/* Larger outputs are not looked at. */
+#define MOST_OUTPUT_BYTES (UINT64_C(64) << 20)
+
+/* ---- ends ---- */
 
 static bool has_byte(const struct pto_array *array, uint64_t address) {
   return address - (uint64_t)(uintptr_t)array->data < array->size_bytes;
@@ -46,10 +55,10 @@ static void add(const struct pto_trace_task *task, const struct pto_trace_param 
       array->name, array->size_bytes, pto_finding_say_places(&finding, place, sizeof place));
 }
 
-void pto_bounds_check(const struct pto_trace *trace, struct pto_program_run *run, struct pto_findings *findings) {
+static void check_ends(const struct pto_trace *trace, struct pto_program_run *run, struct pto_findings *findings) {
   struct pto_source_lines *lines = NULL;
   const struct pto_array *array = NULL;
-  for (uint64_t t = 0; trace && run && t < trace->tasks.count; t++) {
+  for (uint64_t t = 0; t < trace->tasks.count; t++) {
     const struct pto_trace_task *task = pto_trace_log_at(&trace->tasks, t);
     for (uint64_t i = task->first_param; i < task->first_param + task->param_count && i < trace->params.count; i++) {
       const struct pto_trace_param *param = pto_trace_log_at(&trace->params, i);
@@ -63,4 +72,98 @@ void pto_bounds_check(const struct pto_trace *trace, struct pto_program_run *run
     }
   }
   pto_source_lines_destroy(lines);
+}
+
+/* ---- outputs ---- */
+
+/* An array, and a byte that is not 0 for each of its bytes that is declared to be written. */
+struct cover {
+  const struct pto_array *array;
+  uint8_t *is_declared;
+  bool is_any;
+};
+
+static void mark(struct cover *cover, uint64_t lo, uint64_t hi) {
+  const uint64_t begin = (uint64_t)(uintptr_t)cover->array->data, end = begin + cover->array->size_bytes;
+  lo = pto_max_u64(lo, begin);
+  hi = pto_min_u64(hi, end);
+  if (lo >= hi) return;
+  memset(cover->is_declared + (lo - begin), 1, hi - lo);
+  cover->is_any = true;
+}
+
+/* A held tensor may be written too. */
+static void mark_writes(struct cover *cover, const struct pto_trace *trace) {
+  const uint64_t begin = (uint64_t)(uintptr_t)cover->array->data;
+  for (uint64_t i = 0; i < trace->params.count; i++) {
+    const struct pto_trace_param *param = pto_trace_log_at(&trace->params, i);
+    struct pto_region region;
+    if (param->is_managed || !(param->mode & (PTO_OUTPUT | PTO_HOLD)) || pto_tensor_is_empty(&param->tensor)) continue;
+    pto_region_from_tensor(&param->tensor, param->tensor.buffer.base, &region);
+    if (region.end <= begin || region.start >= begin + cover->array->size_bytes) continue;
+    struct pto_region_runs runs = pto_region_runs(&region);
+    for (uint64_t lo; pto_region_runs_next(&runs, &lo);) mark(cover, lo, lo + region.run_bytes);
+  }
+  for (uint64_t i = 0; i < trace->host_accesses.count; i++) {
+    const struct pto_trace_host_access *access = pto_trace_log_at(&trace->host_accesses, i);
+    if (access->is_write && !access->is_managed) mark(cover, access->begin, access->end);
+  }
+}
+
+/* Whether the element, in these bytes of the array, is as it began. */
+static bool is_left(const struct cover *cover, uint64_t lo, uint64_t hi) {
+  const uint8_t *data = cover->array->data;
+  for (uint64_t at = lo; at < hi; at++)
+    if (cover->is_declared[at] || data[at]) return false;
+  return true;
+}
+
+static void say_element(const struct pto_array *array, uint64_t index, char *text, size_t size) {
+  uint64_t at[PTO_MAX_DIMS];
+  for (uint32_t d = array->ndims; d-- > 0; index /= array->shape[d]) at[d] = index % array->shape[d];
+  text[0] = '\0';
+  pto_text_append_numbers(text, size, ",", at, array->ndims);
+}
+
+static void add_unfilled(const struct cover *cover, struct pto_findings *findings) {
+  const struct pto_array *array = cover->array;
+  const uint64_t bits = pto_dtype_bits(array->dtype);
+  struct pto_finding finding = {PTO_FINDING_OF_RUN(PTO_FINDING_UNFILLED), .group = (uintptr_t)array};
+  uint64_t count = 0, first = 0;
+  char element[160];
+  for (uint64_t i = 0; i < array->numel; i++) {
+    if (!is_left(cover, i * bits / 8, ((i + 1) * bits + 7) / 8)) continue;
+    if (count++ == 0) first = i;
+  }
+  if (count == 0) return;
+  say_element(array, first, element, sizeof element);
+  snprintf(finding.arrays[0], sizeof finding.arrays[0], "array %.60s", array->name);
+  pto_findings_add(findings, &finding, "submit a task that writes them, or give them a value in `prepare`",
+                   "%" PRIu64 " of the %" PRIu64
+                   " elements of array %s, an output, no task declares to write, from [%s] "
+                   "on: they hold the zeros that arrays begin with",
+                   count, array->numel, array->name, element);
+}
+
+/* Of a program that does not say itself what its outputs are to be. */
+static void check_outputs(const struct pto_trace *trace, struct pto_program_run *run, struct pto_findings *findings) {
+  struct cover cover;
+  if (pto_program_run_program(run)->expect) return;
+  for (uint32_t i = 0; (cover.array = pto_program_run_array(run, i)) != NULL; i++) {
+    const uint64_t bytes = cover.array->size_bytes;
+    if (cover.array->role != PTO_ARRAY_OUTPUT || !bytes || bytes > MOST_OUTPUT_BYTES) continue;
+    cover.is_any = false;
+    cover.is_declared = calloc(bytes, 1);
+    if (!cover.is_declared) continue;
+    mark_writes(&cover, trace);
+    if (cover.is_any) add_unfilled(&cover, findings);
+    free(cover.is_declared);
+  }
+}
+
+void pto_bounds_check(const struct pto_trace *trace, struct pto_program_run *run, bool is_whole,
+                      struct pto_findings *findings) {
+  if (!trace || !run) return;
+  check_ends(trace, run, findings);
+  if (is_whole) check_outputs(trace, run, findings);
 }

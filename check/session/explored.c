@@ -89,8 +89,8 @@ static int run_hurried(struct pto_explored *explored, struct pto_context_hurry *
   explored->session.context_watch.hurry = hurry;
   const int status = pto_explore_run_once(&explored->explore, NULL, &sequential, outcome);
   explored->session.context_watch.hurry = NULL;
-  return status || outcome->status == PTO_ENOMEM ? pto_error_set(&explored->error, PTO_ENOMEM, "no memory for a run")
-                                                 : PTO_OK;
+  if (status) explored->error = explored->explore.shortage;
+  return status;
 }
 
 static void tell_borrowed(struct pto_explored *explored, const struct pto_context_hurry *hurry,

@@ -15,6 +15,7 @@
 #include <report/findings/report.h>
 #include <report/run/exit.h>
 #include <runtime/base/sized.h>
+#include <runtime/port/core_port.h>
 
 struct task {
   struct pto_report report;
@@ -79,6 +80,28 @@ static void put_report(struct pto_json_writer *w, const void *context) {
 
 static void fini(struct pto_report *report) { pto_task_replay_close(&((struct task *)report)->replay); }
 
+/* Of the kernels that ran. */
+static bool waits(const struct task *t) {
+  bool is_so = false;
+  for (int role = 0; role < 3; role++) is_so |= t->replay.kernels[role] && pto_kernel_waits(t->replay.kernels[role]);
+  return is_so;
+}
+
+static void cover(struct task *t) {
+  struct pto_coverage *coverage = &t->report.coverage;
+  const struct pto_task_folder *folder = &t->replay.folder;
+  uint64_t outputs = 0;
+  for (uint32_t i = 0; i < folder->param_count; i++)
+    outputs += folder->params[i].memory != PTO_TASK_NO_MEMORY && folder->params[i].mode != PTO_INPUT;
+  if (folder->has_ended)
+    pto_coverage_add(coverage, PTO_COVERAGE_OUTPUTS, outputs);
+  else
+    pto_coverage_leave_because(coverage, PTO_COVERAGE_OUTPUTS, outputs, "the run ended before them");
+  coverage->subject = "PROGRAM"; /* the folder does not say it with all options */
+  pto_coverage_leave(coverage, PTO_COVERAGE_TOUCHED, 1, "check --observe");
+  pto_coverage_leave(coverage, PTO_COVERAGE_WAITING_TASKS, waits(t), "check --observe");
+}
+
 /* ---- the runs ---- */
 
 static int open_replay(struct task *t) {
@@ -122,6 +145,7 @@ int pto_tools_replay(const struct pto_replay_request *request, struct pto_report
   if (!t->asked.runs) t->asked.runs = 1;
   int status = open_replay(t);
   for (uint64_t i = 0; i < t->asked.runs && !status && !t->differing; i++) status = run_once(t);
+  if (t->runs) cover(t);
   t->report.is_clean = t->report.exit_code == PTO_EXIT_OK;
   *report_out = &t->report;
   return status ? pto_error_tell(&t->error, sentence, sentence_size) : PTO_OK;

@@ -94,6 +94,16 @@ int pto_adopt_cases_exit(const struct pto_adopt_cases *cases) {
   return counts[WRONG] || counts[BY_LUCK] ? PTO_EXIT_FINDINGS : PTO_EXIT_OK;
 }
 
+const char *pto_adopt_cases_reason(const struct pto_adopt_cases *cases) {
+  json_t *one;
+  size_t i;
+  json_array_foreach(cases->array, i, one) {
+    const enum verdict verdict = verdict_of(one);
+    if ((verdict == FAILED || verdict == NOT_BUILT) && text_of(one, "reason")[0]) return text_of(one, "reason");
+  }
+  return NULL;
+}
+
 /* ---- JSON ---- */
 
 static void put_value(struct pto_json_writer *w, json_t *value) {

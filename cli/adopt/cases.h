@@ -36,6 +36,8 @@ void pto_adopt_cases_print_sum(const struct pto_adopt_cases *cases, FILE *to);
 /* 0 where all that was not left out is verified, or judged by none, and has no finding; else 1, or 3 where one failed
  * or was not built. */
 int pto_adopt_cases_exit(const struct pto_adopt_cases *cases);
+/* Of the first that failed or was not built; NULL: there is none, or none is known. */
+const char *pto_adopt_cases_reason(const struct pto_adopt_cases *cases);
 
 /* PTO_OK or PTO_ESYSTEM.  `path` NULL: nothing to do. */
 PTO_MUST_CHECK int pto_adopt_cases_write_json(const struct pto_adopt_cases *cases, const char *path,

@@ -11,6 +11,7 @@
 #include <formats/units.h>
 #include <cli/main/progress_line.h>
 #include <cli/run/request.h>
+#include <report/findings/coverage.h>
 #include <report/run/trace_view.h>
 #include <cli/main/verb.h>
 #include <runtime/task/ring_defaults.h>
@@ -38,7 +39,8 @@ struct advise {
   struct live_bytes live[PTO_RING_COUNT];
   struct pto_error error; /* of the first run; else of the last that failed for another reason than its rings */
   struct pto_ring_advice advice;
-  int exit_code; /* for the report */
+  bool uses_seed; /* the program does */
+  int exit_code;  /* for the report */
 };
 
 /* ---- one run ---- */
@@ -67,6 +69,7 @@ static int judge_first(struct advise *advise, struct pto_session *session) {
   copy_name(advise->case_name, session->result.case_name);
   copy_name(advise->chip, session->result.chip);
   advise->digest = session->result.output_digest;
+  advise->uses_seed = !session->run || pto_program_run_has_used_seed(session->run);
   note_live_bytes(advise, pto_session_trace(session));
   if (session->subject.program->expected_status) return PTO_EXIT_OK; /* there only to fail with small rings */
   const int code = pto_session_judge(session);
@@ -104,6 +107,21 @@ static int run_once(void *context, struct pto_ring_trial *trial) {
   pto_session_fini(&session);
   pto_progress_line_stage("trying rings", advise->advice.trial_count + 1, 0);
   return ends ? code : PTO_OK;
+}
+
+/* ---- what was tried ---- */
+
+static struct pto_coverage coverage_of(const struct advise *advise) {
+  struct pto_coverage coverage = {.subject = advise->options->subject};
+  if (!advise->advice.least_window) return coverage;
+  pto_coverage_add(&coverage, PTO_COVERAGE_RINGS, advise->advice.trial_count);
+  pto_coverage_leave(&coverage, PTO_COVERAGE_RINGS, PTO_COVERAGE_UNCOUNTED, "run --window N --heap BYTES");
+  pto_coverage_add(&coverage, PTO_COVERAGE_ORDERS, 1); /* virtual time has one */
+  pto_coverage_leave(&coverage, PTO_COVERAGE_ORDERS, PTO_COVERAGE_UNCOUNTED, "explore --window N --heap BYTES");
+  if (!advise->uses_seed) return coverage;
+  pto_coverage_add(&coverage, PTO_COVERAGE_SEEDS, 1);
+  pto_coverage_leave(&coverage, PTO_COVERAGE_SEEDS, PTO_COVERAGE_UNCOUNTED, "check --advise --seed N");
+  return coverage;
 }
 
 /* ---- for people ---- */
@@ -189,6 +207,8 @@ static void print_advice(const struct advise *advise) {
   printf("           in the program: .config = &(const struct pto_config){.size = sizeof(struct pto_config), .window = "
          "%" PRIu64 ", .heap_bytes = %" PRIu64 "}\n",
          best->window, best->heap_bytes);
+  const struct pto_coverage coverage = coverage_of(advise);
+  pto_coverage_print(&coverage, stdout);
 }
 
 /* ---- JSON ---- */
@@ -259,6 +279,8 @@ static void put_report(struct pto_json_writer *w, const void *context) {
     put_trial(w, advice, &advice->trials[advice->recommended]);
     pto_json_put_u64(w, "wrong", advice->wrong_count);
   }
+  const struct pto_coverage coverage = coverage_of(advise);
+  pto_coverage_put_json(&coverage, w);
   pto_put_end(w, &advise->error, advise->exit_code);
 }
 

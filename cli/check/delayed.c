@@ -32,12 +32,13 @@ static void show_progress(uint64_t done, uint64_t count) {
 
 /* Nothing is known where no run ended. */
 static struct pto_coverage coverage_of(const struct explored *x) {
-  struct pto_coverage coverage = {0};
+  struct pto_coverage coverage = {.subject = x->options->subject};
   if (!x->counts.runs) return coverage;
   pto_coverage_add(&coverage, PTO_COVERAGE_RUNS, x->counts.runs);
-  pto_coverage_leave(&coverage, PTO_COVERAGE_ORDERS, PTO_COVERAGE_UNCOUNTED, NULL);
+  pto_coverage_leave_because(&coverage, PTO_COVERAGE_ORDERS, PTO_COVERAGE_UNCOUNTED,
+                             "they follow from when messages come");
   pto_coverage_add(&coverage, PTO_COVERAGE_SEEDS, 1);
-  pto_coverage_leave(&coverage, PTO_COVERAGE_SEEDS, PTO_COVERAGE_UNCOUNTED, "--seed N");
+  pto_coverage_leave(&coverage, PTO_COVERAGE_SEEDS, PTO_COVERAGE_UNCOUNTED, "explore --seed N");
   return coverage;
 }
 

@@ -26,7 +26,7 @@
 static struct pto_observed observed;
 static struct pto_ranks_observed ranked;
 static uint32_t rank_count; /* 0: one chip */
-static const char *json_path;
+static const char *json_path, *subject;
 
 /* What is told, of either. */
 struct told {
@@ -88,35 +88,43 @@ static double factor_of(const struct pto_observe_summary *summary) {
 }
 
 /* Kernels may read them and write them: what they do to them is asked of none. */
-static void cover_held(const struct pto_session *session, const char *command, struct pto_coverage *coverage) {
+static void cover_held(const struct pto_session *session, struct pto_coverage *coverage) {
   struct pto_coverage declared = {0};
+  const struct pto_coverage_row *row = &declared.rows[PTO_COVERAGE_HELD];
   const struct pto_trace *trace = pto_session_trace(session);
   if (trace && pto_trace_has_graph(trace)) pto_order_cover(trace, rank_count > 0, &declared);
-  pto_coverage_leave(coverage, PTO_COVERAGE_HELD, declared.rows[PTO_COVERAGE_HELD].not_judged, command);
+  if (row->command)
+    pto_coverage_leave(coverage, PTO_COVERAGE_HELD, row->not_judged, row->command);
+  else
+    pto_coverage_leave_because(coverage, PTO_COVERAGE_HELD, row->not_judged, row->reason);
 }
 
 /* Nothing is known of a run that did not begin. */
 static struct pto_coverage coverage_of(const struct told *told) {
   const struct pto_observe_summary *summary = &told->summary;
-  struct pto_coverage coverage = {0};
+  struct pto_coverage coverage = {.subject = subject};
   if (!told->is_known) return coverage;
   pto_coverage_add(&coverage, PTO_COVERAGE_CALLS, summary->calls);
   if (summary->is_watched_by_tool)
-    pto_coverage_leave(&coverage, PTO_COVERAGE_CALLS, PTO_COVERAGE_UNCOUNTED, "check --observe, without that tool");
+    pto_coverage_leave_because(&coverage, PTO_COVERAGE_CALLS, PTO_COVERAGE_UNCOUNTED,
+                               "the tool that watches this process looks at them");
   pto_coverage_leave(&coverage, PTO_COVERAGE_REMOTE_CALLS, summary->calls_remote, "check");
-  pto_coverage_leave(&coverage, PTO_COVERAGE_WAITING_TOUCH, summary->calls_waiting, NULL);
+  pto_coverage_leave_because(&coverage, PTO_COVERAGE_WAITING_TOUCH, summary->calls_waiting,
+                             "such a call is not made alone");
   pto_coverage_add(&coverage, PTO_COVERAGE_WAITING_CALLS, summary->units_judged);
-  pto_coverage_leave(&coverage, PTO_COVERAGE_WAITING_CALLS, summary->waiting_units - summary->units_judged, NULL);
-  if (!rank_count) cover_held(&observed.session, "explore", &coverage);
-  for (uint32_t i = 0; i < rank_count; i++) cover_held(&ranked.ranks.sessions[i], NULL, &coverage);
+  pto_coverage_leave_because(&coverage, PTO_COVERAGE_WAITING_CALLS, summary->waiting_units - summary->units_judged,
+                             "only the first four of each form are judged");
+  if (!rank_count) cover_held(&observed.session, &coverage);
+  for (uint32_t i = 0; i < rank_count; i++) cover_held(&ranked.ranks.sessions[i], &coverage);
   pto_coverage_leave(&coverage, PTO_COVERAGE_TASK_ORDER, told->tasks, "check");
   pto_coverage_leave(&coverage, PTO_COVERAGE_LEFT_OUT, summary->calls_left_out, "check --observe");
-  pto_coverage_leave(&coverage, PTO_COVERAGE_TOO_LARGE, summary->calls_too_large, NULL);
+  pto_coverage_leave_because(&coverage, PTO_COVERAGE_TOO_LARGE, summary->calls_too_large,
+                             "their pages are kept to be compared");
   pto_coverage_add(&coverage, PTO_COVERAGE_CONTEXTS, summary->is_watched_by_tool ? 0 : told->contexts);
-  pto_coverage_leave(&coverage, PTO_COVERAGE_CONTEXTS, told->contexts_left_out, NULL);
+  pto_coverage_leave_because(&coverage, PTO_COVERAGE_CONTEXTS, told->contexts_left_out, PTO_COVERAGE_ONE_CONTEXT);
   if (!rank_count) pto_coverage_leave(&coverage, PTO_COVERAGE_BORROWED, observed.session.dispatches, "explore");
   pto_coverage_add(&coverage, PTO_COVERAGE_SEEDS, summary->calls > 0);
-  pto_coverage_leave(&coverage, PTO_COVERAGE_SEEDS, PTO_COVERAGE_UNCOUNTED, "--seed N");
+  pto_coverage_leave(&coverage, PTO_COVERAGE_SEEDS, PTO_COVERAGE_UNCOUNTED, "check --observe --seed N");
   pto_session_cover_seeds(rank_count ? &ranked.ranks.sessions[0] : &observed.session, &coverage);
   return coverage;
 }
@@ -204,6 +212,7 @@ int pto_check_observe(const struct pto_run_options *options, const struct pto_ob
   struct pto_config config;
   const struct pto_session_options asked = pto_run_options_session(options, &config);
   json_path = options->json_path;
+  subject = options->subject;
   rank_count = options->ranks ? options->ranks : pto_ranks_wanted(&asked);
   pto_fault_report_take(last_words, NULL);
   if (rank_count)

@@ -130,6 +130,7 @@ int pto_check_order(const struct pto_run_options *options) {
   struct pto_error error;
   pto_findings_init(&check.findings);
   check.findings.command = options->again;
+  check.coverage.subject = options->subject;
   int code = pto_judged_run_open(&check.session, options);
   if (pto_session_trace(&check.session) && judge(&check, code == PTO_EXIT_OK, &error) && code == PTO_EXIT_OK)
     code = pto_session_end(&check.session, PTO_EXIT_FAILED, &error);

@@ -153,6 +153,7 @@ int pto_check_ranks(const struct pto_run_options *options, const struct pto_sess
   if (pto_run_files_probe(options, &error)) return pto_complain(PTO_EXIT_USAGE, "%s", error.sentence);
   pto_findings_init(&check.findings);
   check.findings.command = options->again;
+  check.coverage.subject = options->subject;
   pto_progress_line_begin(options->programs.items[0], !options->quiet);
   const bool is_judged = run(&check, asked, rank_count, page != NULL, &code);
   if (is_judged) code = write_page(&check, page, code);

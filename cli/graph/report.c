@@ -243,9 +243,24 @@ static uint64_t output_digest(const struct pto_graph_command *command) {
 
 /* Which tasks there are is the graph's, whatever the data. */
 static struct pto_coverage coverage_of(const struct pto_graph_command *command) {
-  struct pto_coverage coverage = {0};
+  struct pto_coverage coverage = {.subject = command->options.subject};
   pto_order_cover(pto_session_trace(&command->session), false, &coverage);
   memset(&coverage.rows[PTO_COVERAGE_SEEDS], 0, sizeof coverage.rows[PTO_COVERAGE_SEEDS]);
+  return coverage;
+}
+
+/* Of --compare. */
+static struct pto_coverage coverage_of_nodes(const struct pto_graph_command *command) {
+  struct pto_coverage coverage = {.subject = command->options.subject};
+  const struct pto_graph_divergence *d = &command->divergence;
+  const bool is_cut = d->is_found && command->first_divergence;
+  pto_coverage_add(&coverage, PTO_COVERAGE_NODES, d->nodes);
+  if (is_cut)
+    pto_coverage_leave(&coverage, PTO_COVERAGE_NODES, PTO_COVERAGE_UNCOUNTED, "graph --compare reference");
+  else
+    pto_coverage_leave(&coverage, PTO_COVERAGE_NODES, d->fused_nodes, "graph --compare reference --no-fusion");
+  pto_coverage_add(&coverage, PTO_COVERAGE_SEEDS, 1);
+  pto_coverage_leave(&coverage, PTO_COVERAGE_SEEDS, PTO_COVERAGE_UNCOUNTED, "graph --compare reference --seed N");
   return coverage;
 }
 
@@ -282,6 +297,9 @@ void pto_graph_report_print(const struct pto_graph_command *command) {
     pto_group_times_print(&command->session.node_times, "nodes", stdout);
   }
   if (command->has_explained) pto_graph_explain_print(command);
+  if (!command->has_compared) return;
+  const struct pto_coverage coverage = coverage_of_nodes(command);
+  pto_coverage_print(&coverage, stdout);
 }
 
 /* ---- JSON ---- */
@@ -366,6 +384,7 @@ static void put_record(struct pto_json_writer *w, const struct pto_graph_command
 
 static void put_divergence(struct pto_json_writer *w, const struct pto_graph_command *command) {
   const struct pto_graph_divergence *d = &command->divergence;
+  const struct pto_coverage coverage = coverage_of_nodes(command);
   if (!pto_json_try_key(w, "compared", command->has_compared)) return;
   pto_json_object_begin(w);
   pto_json_put_u64(w, "nodes", d->nodes);
@@ -391,6 +410,7 @@ static void put_divergence(struct pto_json_writer *w, const struct pto_graph_com
     pto_json_put_double(w, "tolerance", d->tolerance);
     pto_json_object_end(w);
   }
+  pto_coverage_put_json(&coverage, w);
   pto_json_object_end(w);
 }
 

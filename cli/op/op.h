@@ -17,6 +17,7 @@
 #include <cli/run/options.h>
 #include <formats/json_writer.h>
 #include <graph/build/operand_graph.h>
+#include <report/findings/coverage.h>
 #include <runtime/base/error.h>
 
 #define PTO_OP_MAX_TUPLES 256
@@ -68,6 +69,10 @@ int pto_op_each_kernel(const struct pto_op_options *options, bool is_planned,
  * none. */
 int pto_op_perf(const struct pto_op_options *options, struct pto_json_writer *w);
 int pto_op_support(const struct pto_op_options *options, struct pto_json_writer *w);
+
+/* Adds to what op test judged what it never does; printed where the rows are, and put into the object of `w`, which may
+ * be NULL. */
+void pto_op_cover(const struct pto_op_options *options, struct pto_coverage *coverage, struct pto_json_writer *w);
 
 /* ---- operations of graphs ---- */
 

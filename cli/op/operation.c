@@ -200,7 +200,7 @@ static const struct {
 
 /* Takes the graph.  An enum pto_exit. */
 static int try_graph(const struct pto_op_options *options, uint32_t op, struct pto_graph *graph,
-                     struct pto_json_writer *w) {
+                     struct pto_coverage *coverage, struct pto_json_writer *w) {
   struct pto_graph_command command = {.graph = graph,
                                       .options = {.seed = options->common.seed, .chip = options->common.chip}};
   struct outcome outcome;
@@ -212,6 +212,9 @@ static int try_graph(const struct pto_op_options *options, uint32_t op, struct p
   if (!pto_json_takes_stdout(options->common.json_path)) actions[action].print(&outcome);
   if (w != NULL) put_outcome(w, options, &outcome);
   fflush(stdout);
+  pto_coverage_add(coverage, PTO_COVERAGE_ELEMENTS, outcome.divergence.elements);
+  pto_coverage_add(coverage, PTO_COVERAGE_DTYPES, status == PTO_OK);
+  pto_coverage_leave_because(coverage, PTO_COVERAGE_DTYPES, status != PTO_OK, "they failed");
   pto_graph_command_fini(&command);
   if (status != PTO_OK) return pto_complain(PTO_EXIT_FAILED, "op: %s: %s", outcome.name, outcome.error);
   if (outcome.divergence.is_found) return pto_complain(PTO_EXIT_FINDINGS, "op: %s is wrong", outcome.name);
@@ -219,7 +222,8 @@ static int try_graph(const struct pto_op_options *options, uint32_t op, struct p
 }
 
 /* With the dtypes that are given, or with each that the first operand may have and the others go with. */
-static int try_dtypes(const struct pto_op_options *options, uint32_t op, struct pto_json_writer *w) {
+static int try_dtypes(const struct pto_op_options *options, uint32_t op, struct pto_coverage *coverage,
+                      struct pto_json_writer *w) {
   const uint32_t set = options->dtypes != NULL ? 1 : pto_op_info(op)->parameters[0].dtypes;
   struct pto_error error, reason = {0};
   int code = PTO_EXIT_OK;
@@ -231,7 +235,7 @@ static int try_dtypes(const struct pto_op_options *options, uint32_t op, struct 
       if (reason.status == PTO_OK) reason = error;
       continue;
     }
-    const int one = try_graph(options, op, graph, w);
+    const int one = try_graph(options, op, graph, coverage, w);
     if (one > code) code = one;
     count++;
   }
@@ -245,7 +249,11 @@ int pto_op_operation(const struct pto_op_options *options, uint32_t op, struct p
       return PTO_EXIT_OK;
   }
   if (w != NULL) pto_json_put_array(w, "results");
-  const int code = try_dtypes(options, op, w);
+  struct pto_coverage coverage = {0};
+  const int code = try_dtypes(options, op, &coverage, w);
   if (w != NULL) pto_json_array_end(w);
+  if (!coverage.is_known || strcmp(options->action, "test") != 0) return code;
+  pto_coverage_add(&coverage, PTO_COVERAGE_SHAPES, 1);
+  pto_op_cover(options, &coverage, w);
   return code;
 }

@@ -189,6 +189,7 @@ OPTION(dump) {
 #define GRAPH TAKER(graph)
 #define ONE_RUN (TAKER(run) | TAKER(check) | TAKER(why) | TAKER(perf))
 #define PROGRAM (ONE_RUN | OBSERVE | ADVISE | TAKER(explore)) /* whatever runs one program */
+#define JUDGE_PROGRAM (TAKER(check) | OBSERVE | TAKER(explore))
 #define PROGRAMS (PROGRAM | TAKER(suite))
 #define ADOPT TAKER(adopt) /* a manifest */
 #define ALL (PROGRAMS | GRAPH | TAKER(task))
@@ -434,16 +435,16 @@ static char *shell_word(const char *word) {
   return text;
 }
 
-/* A word of the command that does the run again; NULL from where memory runs out, which the parse tells in the end. */
-static void note_again(struct pto_run_options *options, const char *name, const char *value) {
+/* A word more; NULL from where memory runs out, which the parse tells in the end. */
+static void note_word(char **command, const char *name, const char *value) {
   char *word = value ? shell_word(value) : NULL, *longer = NULL;
-  if (options->again && (!value || word) &&
-      asprintf(&longer, "%s%s%s%s%s", options->again, name ? " --" : "", name ? name : "", word ? " " : "",
-               word ? word : "") < 0)
+  if (*command && (!value || word) &&
+      asprintf(&longer, "%s%s%s%s%s%s", *command, **command && name ? " " : "", name ? "--" : "", name ? name : "",
+               (**command || name) && word ? " " : "", word ? word : "") < 0)
     longer = NULL;
   free(word);
-  free(options->again);
-  options->again = longer;
+  free(*command);
+  *command = longer;
 }
 
 /* What only tells of a run is not part of it. */
@@ -459,9 +460,11 @@ static bool is_of_telling(const char *name) {
   return false;
 }
 
+/* Words behind the program's are of the verb. */
 static int take_program(struct pto_run_options *options, const char *word, struct pto_error *error) {
   pto_shared_note(options, "%s", word);
-  note_again(options, NULL, word);
+  note_word(&options->again, NULL, word);
+  if (options->programs.count == 0) note_word(&options->subject, NULL, word);
   return pto_string_list_add(&options->programs, word, error);
 }
 
@@ -473,7 +476,9 @@ static int take_option(size_t index, int argc, char **argv, const struct pto_opt
   const char *value = spec->argument ? optarg : NULL;
   options->given[index] = true;
   pto_shared_note_option(options, spec->name, value);
-  if (!is_of_telling(spec->name)) note_again(options, spec->name, value);
+  if (!is_of_telling(spec->name)) note_word(&options->again, spec->name, value);
+  if (is_common && !is_of_telling(spec->name) && (spec->takers & JUDGE_PROGRAM) == JUDGE_PROGRAM)
+    note_word(&options->subject, spec->name, value);
   const int status = take_values(spec, is_common ? options : extra_target, argc, argv, &reason);
   return status ? pto_error_set(error, status, "--%s: %s", spec->name, reason.sentence) : PTO_OK;
 }
@@ -552,6 +557,7 @@ int pto_run_options_parse(enum pto_verb_id verb, int argc, char **argv, const st
   if (pto_run_options_has(verb, "shard")) options->command = json_array();
   pto_shared_note(options, "%s", pto_verb_at(verb)->name);
   if ((AGAIN >> verb & 1) && asprintf(&options->again, "ptosim %s", pto_verb_at(verb)->name) < 0) options->again = NULL;
+  options->subject = strdup("");
   optind = 0; /* glibc: start over, whatever was parsed before */
   opterr = 0;
   for (;;) {
@@ -580,8 +586,9 @@ int pto_run_options_parse(enum pto_verb_id verb, int argc, char **argv, const st
   }
   const char *refused = options->help ? NULL : find_refused(options, verb);
   const bool names_chip = options->programs.count > 0 && pto_subject_names_chip(options->programs.items[0]);
-  if (!options->chip && !names_chip) note_again(options, "chip", pto_chip_name_at(0));
-  if ((AGAIN >> verb & 1) && !options->again) return pto_error_set(error, PTO_ENOMEM, "no memory for the command");
+  if (!options->chip && !names_chip) note_word(&options->again, "chip", pto_chip_name_at(0));
+  if ((AGAIN >> verb & 1 && !options->again) || !options->subject)
+    return pto_error_set(error, PTO_ENOMEM, "no memory for the command");
   if (!refused) return set_chip(verb, options, error);
   if (why_no_file(refused))
     return pto_error_set(error, PTO_EINVAL, "does not take --%s: %s", refused, why_no_file(refused));
@@ -649,6 +656,7 @@ bool pto_run_options_begin(const struct pto_verb_form *form, int argc, char **ar
 void pto_run_options_fini(struct pto_run_options *options) {
   json_decref(options->command);
   free(options->again);
+  free(options->subject);
   free(options->set_chip);
   free(options->model);
   free(options->programs.items);

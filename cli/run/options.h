@@ -66,6 +66,7 @@ struct pto_run_options {
   const char *of_merge;            /* the first option given that a shard leaves to merge; NULL: none */
   json_t *command; /* the same: the words that say what is run, without those that say how and where to */
   char *again;     /* of verbs that run a program: the command for a shell that does it again, and tells no more */
+  char *subject;   /* words of a shell: which program, with the options that each verb which judges one takes */
 };
 
 /* Who takes options: the verbs, and two modes of `check` that take fewer than it does.  At most 32. */

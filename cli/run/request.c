@@ -14,6 +14,7 @@
 #include <cli/run/at_once.h>
 #include <cli/run/judgement.h>
 #include <report/file/output_file.h>
+#include <report/findings/report.h>
 #include <runtime/control/control.h>
 #include <runtime/tensor/region_runs.h>
 
@@ -239,9 +240,9 @@ int pto_write_page(const char *path, const struct pto_report_page_document *docu
   return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
 }
 
-int pto_tell_report(const char *verb, const struct pto_report *report, const struct pto_run_options *options,
-                    int code) {
+int pto_tell_report(const char *verb, struct pto_report *report, const struct pto_run_options *options, int code) {
   char sentence[PTO_SENTENCE_SIZE];
+  if (!report->coverage.subject) report->coverage.subject = options->subject;
   if (!options->quiet && !pto_run_options_take_stdout(options)) pto_report_print(report, stdout);
   fflush(stdout);
   const struct pto_judgement judgement = {

@@ -40,8 +40,8 @@ void pto_run_files_write(struct pto_session *session, const struct pto_run_optio
 int pto_write_page(const char *path, const struct pto_report_page_document *document, int exit_code);
 
 /* Prints what a judge has to tell, and writes it to --json, --sarif and --junit.  Returns `code`, or PTO_EXIT_FAILED
- * having said why. */
-int pto_tell_report(const char *verb, const struct pto_report *report, const struct pto_run_options *options, int code);
+ * having said why.  Commands that judge more are of the program of the options. */
+int pto_tell_report(const char *verb, struct pto_report *report, const struct pto_run_options *options, int code);
 
 /* ---- a run that is judged: a program that ran once with its graph recorded, for check and why.  One at a time in a
  * process (fault handlers are the process's) ---- */

@@ -98,7 +98,10 @@ static int report(const struct pto_adopt_options *options, const struct pto_adop
   if (pto_adopt_cases_write_json(cases, options->run.json_path, &error) ||
       pto_adopt_cases_write_junit(cases, subject, options->junit_path, &error))
     return pto_complain(PTO_EXIT_FAILED, "adopt: %s", error.sentence);
-  return options->is_list ? PTO_EXIT_OK : pto_adopt_cases_exit(cases);
+  const int code = options->is_list ? PTO_EXIT_OK : pto_adopt_cases_exit(cases);
+  const char *reason = pto_adopt_cases_reason(cases);
+  const bool is_told = has_text || (options->run.quiet && options->run.json_path);
+  return code == PTO_EXIT_FAILED && reason && !is_told ? pto_complain(code, "adopt: %s", reason) : code;
 }
 
 static int run(const struct pto_adopt_options *options) {

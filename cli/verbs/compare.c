@@ -30,6 +30,7 @@
 #include <cli/run/options.h>
 #include <cli/run/request.h>
 #include <report/file/output_file.h>
+#include <report/findings/coverage.h>
 #include <formats/json_read.h>
 #include <runtime/base/text.h>
 
@@ -249,8 +250,26 @@ struct told {
   int exit_code;
 };
 
+/* Whether outputs are right each run has told; what two runs came to is not in their results, but for a digest. */
+static struct pto_coverage coverage_of(const struct told *told) {
+  struct pto_coverage coverage = {0};
+  const struct pto_run_comparison *c = told->comparison;
+  if (told->baselines) pto_coverage_add(&coverage, PTO_COVERAGE_CASES, told->baselines->same + told->baselines->count);
+  if (!c) return coverage;
+  uint64_t times = 1;
+  for (int table = 0; table < PTO_COMPARED_TABLES; table++) times += c->tables[table].count;
+  pto_coverage_add(&coverage, PTO_COVERAGE_TIMES, c->can_tell ? times : 0);
+  pto_coverage_leave_because(&coverage, PTO_COVERAGE_TIMES, c->can_tell ? 0 : times, "the runs are too few");
+  pto_coverage_leave_because(&coverage, PTO_COVERAGE_TASKS,
+                             c->tasks.is_known ? 0 : pto_max_u64(c->task_counts[0], c->task_counts[1]),
+                             "a result does not tell them one by one");
+  pto_coverage_leave_because(&coverage, PTO_COVERAGE_VALUES, PTO_COVERAGE_UNCOUNTED, "results have none");
+  return coverage;
+}
+
 static void put(struct pto_json_writer *w, const void *context) {
   const struct told *told = context;
+  const struct pto_coverage coverage = coverage_of(told);
   pto_json_put_format(w, "pto-compare", 1);
   pto_json_put_string(w, "a", told->compare->sides[0].text);
   pto_json_put_string(w, "b", told->compare->sides[1].text);
@@ -260,6 +279,7 @@ static void put(struct pto_json_writer *w, const void *context) {
     pto_json_object_end(w);
   }
   if (pto_json_try_key(w, "baselines", told->baselines != NULL)) pto_compared_baselines_put(told->baselines, w);
+  pto_coverage_put_json(&coverage, w);
   pto_put_end(w, told->error, told->exit_code);
 }
 
@@ -290,9 +310,11 @@ static int write_junit(const struct compare *c, const struct told *told, int exi
 }
 
 static int tell(const struct compare *c, struct told *told) {
+  const struct pto_coverage coverage = coverage_of(told);
   const bool has_text = !c->options.quiet && !pto_run_options_take_stdout(&c->options);
   if (has_text && told->comparison) pto_run_comparison_print(told->comparison, stdout);
   if (has_text && told->baselines) pto_compared_baselines_print(told->baselines, stdout);
+  if (has_text) pto_coverage_print(&coverage, stdout);
   int code = pto_write_report(c->options.json_path, put, told, told->exit_code);
   code = write_page(c, told, code);
   return write_junit(c, told, code);

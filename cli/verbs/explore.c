@@ -147,7 +147,7 @@ static int explore(struct explore_command *c, uint64_t count) {
 
 /* Nothing is known without the sequential run. */
 static struct pto_coverage coverage_of(const struct explore_command *c) {
-  struct pto_coverage coverage = {0};
+  struct pto_coverage coverage = {.subject = c->options.subject};
   const struct pto_explore_counts *n = &c->explored.explore.counts;
   if (!c->explored.explore.has_reference) return coverage;
   pto_coverage_add(&coverage, PTO_COVERAGE_OUTPUTS, n->outputs);
@@ -161,16 +161,18 @@ static struct pto_coverage coverage_of(const struct explore_command *c) {
   if (c->all) /* which orders may matter is what tasks declare */
     pto_coverage_leave(&coverage, PTO_COVERAGE_CALLS, n->calls - n->later_pieces, "check --observe");
   if (c->all && pto_session_has_orchestration(&c->explored.session))
-    pto_coverage_leave(&coverage, PTO_COVERAGE_BY_POINTER, n->external_buffers, NULL);
+    pto_coverage_leave_because(&coverage, PTO_COVERAGE_BY_POINTER, n->external_buffers,
+                               "its own reads and writes are not seen");
   if (!c->is_threads) pto_coverage_leave(&coverage, PTO_COVERAGE_PIECES, n->later_pieces, "check --observe");
   pto_coverage_add(&coverage, PTO_COVERAGE_CONTEXTS, n->contexts);
-  pto_coverage_leave(&coverage, PTO_COVERAGE_CONTEXTS, n->contexts_left_out, NULL);
+  pto_coverage_leave_because(&coverage, PTO_COVERAGE_CONTEXTS, n->contexts_left_out, PTO_COVERAGE_ONE_CONTEXT);
   if (n->outputs)
     pto_coverage_add(&coverage, PTO_COVERAGE_BORROWED, c->explored.dispatches);
   else
-    pto_coverage_leave(&coverage, PTO_COVERAGE_BORROWED, c->explored.dispatches, NULL);
+    pto_coverage_leave_because(&coverage, PTO_COVERAGE_BORROWED, c->explored.dispatches,
+                               "the program declares no output to compare");
   pto_coverage_add(&coverage, PTO_COVERAGE_SEEDS, 1);
-  pto_coverage_leave(&coverage, PTO_COVERAGE_SEEDS, PTO_COVERAGE_UNCOUNTED, "--seed N");
+  pto_coverage_leave(&coverage, PTO_COVERAGE_SEEDS, PTO_COVERAGE_UNCOUNTED, "explore --seed N");
   pto_session_cover_seeds(&c->explored.session, &coverage);
   return coverage;
 }

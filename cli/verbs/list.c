@@ -9,11 +9,14 @@
 
 #include <fnmatch.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <check/session/outside_operations.h>
+#include <check/session/watched_step.h>
+#include <cli/main/fault_report.h>
 #include <cli/op/op.h>
 #include <formats/units.h>
 #include <cli/run/request.h>
@@ -33,6 +36,7 @@
 #include <sim/chips/chip.h>
 
 #define NAME_COLUMN 26
+#define MOST_SECONDS 4000000u
 
 /* ---- programs ---- */
 
@@ -88,15 +92,28 @@ static int print_arrays(const struct pto_program *program) {
 
 struct program_list {
   bool with_details;
+  struct pto_session_options watched; /* by --timeout */
   uint32_t count, left_out;
 };
+
+/* Within the time-out: constructors are the program's. */
+static int load(struct program_list *list, const char *path, struct pto_loaded_program **loaded,
+                struct pto_error *error) {
+  struct pto_watched_step loading;
+  list->watched.program = path;
+  pto_watched_step_begin(&loading, &list->watched, "loading");
+  const int status = pto_program_load(path, loaded, error);
+  pto_watched_step_end(&loading);
+  return status;
+}
 
 static int print_program(void *context, const char *name, const char *path) {
   struct program_list *list = context;
   struct pto_loaded_program *loaded;
+  struct pto_watched_step preparing;
   struct pto_error error;
   list->count++;
-  if (pto_program_load(path, &loaded, &error)) {
+  if (load(list, path, &loaded, &error)) {
     printf("%-*s cannot be loaded: %s\n", NAME_COLUMN, name, error.sentence);
     list->left_out++;
     return PTO_OK;
@@ -106,19 +123,40 @@ static int print_program(void *context, const char *name, const char *path) {
   putchar('\n');
   if (list->with_details) {
     print_details(loaded->program);
+    pto_watched_step_begin(&preparing, &list->watched, "prepare");
     list->left_out += print_arrays(loaded->program) == PTO_ENOMEM;
+    pto_watched_step_end(&preparing);
   }
   pto_program_unload(loaded);
   return PTO_OK;
 }
 
+/* "--timeout SECONDS" behind the names; how many names there are, or -1, having said why. */
+static int take_timeout(int count, char **names, struct program_list *list, struct pto_config *config) {
+  double seconds;
+  struct pto_error error;
+  if (count < 2 || strcmp(names[count - 2], "--timeout") != 0) return count;
+  if (pto_parse_double(names[count - 1], &seconds, &error) || seconds > MOST_SECONDS) {
+    pto_complain(PTO_EXIT_USAGE, "list: --timeout: \"%s\" is no number of seconds up to %u", names[count - 1],
+                 MOST_SECONDS);
+    return -1;
+  }
+  config->timeout_ms = (uint32_t)ceil(seconds * 1000);
+  list->watched.has_timeout = true;
+  return count - 2;
+}
+
 /* The programs named, with their options and cases, or all of them, a line each. */
-static int list_programs(int count, char **names) {
-  struct program_list list = {.with_details = count > 0};
+static int list_programs(int words, char **names) {
+  struct pto_config config = {.size = sizeof config, .on_timeout = pto_fault_report_on_timeout};
+  struct program_list list = {.watched = {.size = sizeof list.watched, .config = &config}};
+  const int count = take_timeout(words, names, &list, &config);
+  if (count < 0) return PTO_EXIT_USAGE;
+  list.with_details = count > 0;
   for (int i = 0; i < count; i++) {
     struct pto_loaded_program *loaded;
     struct pto_error error;
-    if (pto_program_load(names[i], &loaded, &error)) return pto_complain(PTO_EXIT_USAGE, "list: %s", error.sentence);
+    if (load(&list, names[i], &loaded, &error)) return pto_complain(PTO_EXIT_USAGE, "list: %s", error.sentence);
     (void)print_program(&list, loaded->name, loaded->path);
     pto_program_unload(loaded);
   }
@@ -384,7 +422,8 @@ int pto_cmd_list(int argc, char **argv) {
   if (is_help) {
     puts("ptosim list [programs|kernels|ops|fusions|models|chips|policies]\n"
          "                                                 what there is, a line each; without a word, programs\n"
-         "ptosim list programs PROGRAM...                  their options and cases\n"
+         "ptosim list programs [PROGRAM...] [--timeout SECONDS]\n"
+         "                                                 their options and cases; what a program may take to load\n"
          "ptosim list kernels KERNEL...                    what each of their parameters must be\n"
          "ptosim list ops OPERATION...                     the operands of operations of graphs, and their options\n"
          "ptosim list chips CHIP... [--json FILE]          their numbers, and where each of them comes from\n"
@@ -393,7 +432,8 @@ int pto_cmd_list(int argc, char **argv) {
   }
   if (argc == 1) return list_programs(0, NULL);
   const bool has_json = argc > 4 && strcmp(argv[1], "chips") == 0 && strcmp(argv[argc - 2], "--json") == 0;
-  for (int i = 1; i < (has_json ? argc - 2 : argc); i++)
+  const bool has_timeout = argc > 3 && strcmp(argv[1], "programs") == 0 && strcmp(argv[argc - 2], "--timeout") == 0;
+  for (int i = 1; i < (has_json || has_timeout ? argc - 2 : argc); i++)
     if (argv[i][0] == '-')
       return pto_complain(PTO_EXIT_USAGE, "list: there is no option %s here; --help lists what it takes", argv[i]);
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(lists); i++) {

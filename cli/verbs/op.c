@@ -107,6 +107,7 @@ static void write_row(struct pto_json_writer *w, const struct pto_trial *trial, 
 
 struct tally {
   uint32_t passed, wrong, failed;
+  struct pto_coverage coverage;
 };
 
 struct test {
@@ -128,11 +129,28 @@ static int test_kernel(void *context, struct pto_trial *trial, const struct pto_
       goes_on = test_layout(trial, &c, &row);
     if (!pto_json_takes_stdout(test->options->common.json_path)) print_row(trial, &c, &row);
     if (test->w != NULL) write_row(test->w, trial, &c, &row);
+    pto_coverage_add(&test->tally.coverage, PTO_COVERAGE_ELEMENTS, row.elems);
+    pto_coverage_add(&test->tally.coverage, PTO_COVERAGE_DTYPES, row.status == PTO_OK);
+    pto_coverage_leave_because(&test->tally.coverage, PTO_COVERAGE_DTYPES, row.status != PTO_OK, "they failed");
     ++*(row.status != PTO_OK        ? &test->tally.failed
         : row.error.wrong_count > 0 ? &test->tally.wrong
                                     : &test->tally.passed);
   }
+  pto_coverage_add(&test->tally.coverage, PTO_COVERAGE_SHAPES, 1);
+  pto_coverage_add(&test->tally.coverage, PTO_COVERAGE_LAYOUTS, is_one ? 1 : 0);
   return PTO_EXIT_OK;
+}
+
+/* Loops for other processors have results of their own, and so have other layouts. */
+static void cover(const struct pto_op_options *options, struct pto_coverage *coverage, struct pto_json_writer *w) {
+  if (!coverage->is_known) return;
+  pto_coverage_leave(coverage, PTO_COVERAGE_LAYOUTS,
+                     coverage->rows[PTO_COVERAGE_LAYOUTS].judged ? PTO_LAYOUT_COUNT - 1 : 0, "op --layout all");
+  pto_coverage_add(coverage, PTO_COVERAGE_LEVELS, 1);
+  for (uint32_t level = 0; level < PTO_LEVEL_COUNT; level++)
+    pto_coverage_leave(coverage, PTO_COVERAGE_LEVELS, level != pto_level_best() && pto_level_is_supported(level),
+                       "op --level LEVEL");
+  pto_op_cover(options, coverage, w);
 }
 
 /* `code`: of the tries, PTO_EXIT_OK or PTO_EXIT_INTERRUPTED. */
@@ -158,8 +176,9 @@ static int test(const struct pto_op_options *options, struct pto_json_writer *w)
   }
   int code = pto_op_each_kernel(options, true, test_kernel, &test);
   if (code == PTO_EXIT_OK || code == PTO_EXIT_INTERRUPTED) code = judge(options, &test.tally, code);
+  if (w != NULL) pto_json_array_end(w);
+  cover(options, &test.tally.coverage, w);
   if (w == NULL) return code;
-  pto_json_array_end(w);
   pto_json_put_u64(w, "right", test.tally.passed);
   pto_json_put_u64(w, "wrong", test.tally.wrong);
   pto_json_put_u64(w, "failed", test.tally.failed);

@@ -62,11 +62,14 @@ static void put(struct pto_json_writer *w, const void *context) {
   pto_json_put_string(w, "program", options->programs.items[0]);
   pto_json_put_string(w, "case", options->case_name);
   pto_json_put_u64(w, "seed", options->seed);
+  struct pto_coverage coverage = {.is_known = false};
   if (pto_json_try_key(w, "prediction", told->exit_code == PTO_EXIT_OK || told->prediction->is_interrupted)) {
     pto_json_object_begin(w);
     pto_prediction_put(told->prediction, w);
     pto_json_object_end(w);
+    coverage = pto_prediction_coverage(told->prediction, options->subject);
   }
+  pto_coverage_put_json(&coverage, w);
   pto_put_end(w, told->error, told->exit_code);
 }
 
@@ -94,7 +97,9 @@ static int predict(const struct predict *p) {
   } else if (!options->quiet && !pto_run_options_take_stdout(options)) {
     printf("%s%s%s\n", options->programs.items[0], options->case_name ? ", case " : "",
            options->case_name ? options->case_name : "");
+    const struct pto_coverage coverage = pto_prediction_coverage(&prediction, options->subject);
     pto_prediction_print(&prediction, stdout);
+    pto_coverage_print(&coverage, stdout);
   }
   if (code == PTO_EXIT_OK && prediction.is_interrupted) {
     pto_error_set(&error, PTO_EINTERRUPTED, "interrupted after %u of %u runs with jitter", prediction.runs, p->runs);

@@ -34,6 +34,7 @@
 #include <report/file/colour.h>
 #include <report/file/junit.h>
 #include <report/file/output_file.h>
+#include <report/findings/coverage.h>
 #include <runtime/base/base.h>
 #include <runtime/base/clock.h>
 
@@ -405,7 +406,20 @@ static size_t count_of(const struct regress *r, enum verdict verdict) {
   return count;
 }
 
+static struct pto_coverage coverage_of(const struct regress *r) {
+  struct pto_coverage coverage = {.subject = r->options.subject};
+  const size_t not_run = count_of(r, NOT_RUN), failed = count_of(r, FAILED);
+  const size_t compared = r->has_baseline ? count_of(r, SAME) + count_of(r, CHANGED) : 0;
+  pto_coverage_add(&coverage, PTO_COVERAGE_CASES, r->list.count - not_run);
+  pto_coverage_leave(&coverage, PTO_COVERAGE_CASES, not_run, "regress");
+  pto_coverage_add(&coverage, PTO_COVERAGE_BASELINES, compared);
+  pto_coverage_leave(&coverage, PTO_COVERAGE_BASELINES, r->is_update ? 0 : r->list.count - not_run - failed - compared,
+                     "regress --update");
+  return coverage;
+}
+
 static void print(const struct regress *r) {
+  const struct pto_coverage coverage = coverage_of(r);
   for (size_t i = 0; i < r->list.count; i++)
     if (r->results[i].verdict != SAME && r->results[i].verdict != NOT_RUN &&
         !(r->is_update && r->results[i].verdict == NEW))
@@ -416,6 +430,7 @@ static void print(const struct regress *r) {
   else
     printf("%zu case%s: %zu right, %zu failed; there is no baseline %s%s\n", r->list.count, pto_plural(r->list.count),
            count_of(r, SAME), count_of(r, FAILED), r->baseline_path, r->is_update ? " yet" : " (--update makes one)");
+  pto_coverage_print(&coverage, stdout);
 }
 
 static int update(struct regress *r) {
@@ -463,6 +478,7 @@ static void put_result(const struct regress *r, size_t index, struct pto_json_wr
 
 static void put_report(struct pto_json_writer *w, const void *context) {
   const struct regress *r = context;
+  const struct pto_coverage coverage = coverage_of(r);
   pto_json_put_format(w, "pto-regress", 1);
   pto_json_put_string(w, "list", r->list_path);
   pto_json_put_string(w, "baseline", r->has_baseline ? r->baseline_path : NULL);
@@ -473,6 +489,7 @@ static void put_report(struct pto_json_writer *w, const void *context) {
   pto_json_put_array(w, "results");
   for (size_t i = 0; i < r->list.count; i++) put_result(r, i, w);
   pto_json_array_end(w);
+  pto_coverage_put_json(&coverage, w);
   pto_json_put_u64(w, "exit", (uint64_t)r->exit_code);
 }
 

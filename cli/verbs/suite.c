@@ -20,6 +20,7 @@
 #include <report/file/colour.h>
 #include <report/file/junit.h>
 #include <report/file/output_file.h>
+#include <report/findings/coverage.h>
 #include <cli/main/progress_line.h>
 #include <cli/run/options.h>
 #include <cli/run/shared.h>
@@ -44,8 +45,8 @@ struct suite {
   struct row *rows;
   size_t row_count, row_capacity;
   int program_width, case_width;
-  json_t *results; /* one object a row */
-  uint32_t ok, expected_failures, skipped, bad;
+  json_t *results;                                              /* one object a row */
+  uint32_t ok, without_golden, expected_failures, skipped, bad; /* without_golden: of ok */
 };
 
 /* One run to do.  Strings are the suite's. */
@@ -229,9 +230,11 @@ static void judge(struct suite *suite, struct row *row, const struct pto_child_r
     return;
   }
   if (child->exit_code == PTO_EXIT_OK && object && !row->expected_status) {
+    const bool has_golden = !json_is_null(json_object_get(object, "verified"));
     suite->ok++;
+    suite->without_golden += !has_golden;
     pto_colour_put(stdout, PTO_COLOUR_GOOD, "ok");
-    puts(json_is_null(json_object_get(object, "verified")) ? " (no golden)" : "");
+    puts(has_golden ? "" : " (no golden)");
     return;
   }
   suite->bad++;
@@ -322,19 +325,41 @@ static void print_head(const struct suite *suite) {
          "engine", "tasks", "edges", "time", "on the chip", "max error", "result");
 }
 
+static struct pto_coverage coverage_of(const struct suite *suite) {
+  struct pto_coverage coverage = {.is_known = true};
+  pto_coverage_add(&coverage, PTO_COVERAGE_CASES, suite->ok + suite->expected_failures + suite->bad);
+  pto_coverage_leave_because(&coverage, PTO_COVERAGE_WITHOUT_GOLDEN, suite->without_golden,
+                             "that it ended well is all that is known");
+  pto_coverage_leave_because(&coverage, PTO_COVERAGE_SKIPPED, suite->skipped, "the chip has too few clusters");
+  return coverage;
+}
+
+struct results {
+  const struct suite *suite;
+  const char *rows; /* JSON */
+};
+
+static void put_results(struct pto_json_writer *w, const void *context) {
+  const struct results *results = context;
+  const struct suite *suite = results->suite;
+  const struct pto_coverage coverage = coverage_of(suite);
+  pto_json_put_format(w, "pto-suite", 1);
+  pto_json_key(w, "rows");
+  pto_json_raw(w, results->rows, strlen(results->rows));
+  pto_json_put_u64(w, "ok", suite->ok);
+  pto_json_put_u64(w, "failed_as_expected", suite->expected_failures);
+  pto_json_put_u64(w, "skipped", suite->skipped);
+  pto_json_put_u64(w, "bad", suite->bad);
+  pto_coverage_put_json(&coverage, w);
+}
+
 static int write_results(struct suite *suite, const char *path) {
   struct pto_error error;
-  FILE *out;
-  json_t *root = json_pack("{s:s, s:i, s:O, s:i, s:i, s:i, s:i}", "format", "pto-suite", "version", 1, "rows",
-                           suite->results, "ok", (int)suite->ok, "failed_as_expected", (int)suite->expected_failures,
-                           "skipped", (int)suite->skipped, "bad", (int)suite->bad);
-  int status = pto_output_open_stream(path, &out, &error);
-  if (status == PTO_OK) {
-    const bool is_written = root && (json_dumpf(root, out, JSON_INDENT(1)) == 0 || ferror(out));
-    fputc('\n', out);
-    status = pto_output_close_stream(path, out, is_written ? PTO_OK : PTO_ENOMEM, &error);
-  }
-  json_decref(root);
+  char *rows = json_dumps(suite->results, JSON_INDENT(1));
+  const struct results results = {suite, rows};
+  const int status = rows ? pto_output_json(path, put_results, &results, &error)
+                          : pto_error_set(&error, PTO_ENOMEM, "no memory for the results");
+  free(rows);
   return status ? pto_complain(PTO_EXIT_FAILED, "suite: %s", error.sentence) : PTO_EXIT_OK;
 }
 
@@ -373,6 +398,8 @@ static int run_suite(struct suite *suite) {
   if (is_part) return pto_shared_end(&suite->options, pto_interrupted() ? PTO_EXIT_INTERRUPTED : PTO_EXIT_OK);
   printf("\n%" PRIu32 " right, %" PRIu32 " failed as expected, %" PRIu32 " skipped, %" PRIu32 " not as expected\n",
          suite->ok, suite->expected_failures, suite->skipped, suite->bad);
+  const struct pto_coverage coverage = coverage_of(suite);
+  pto_coverage_print(&coverage, stdout);
   fflush(stdout);
   const char *junit_path = suite->options.junit_path;
   if (junit_path && pto_junit_write(junit_path, "ptosim suite", suite->row_count, put_case, suite, &error))

@@ -22,6 +22,7 @@
 #include <cli/run/options.h>
 #include <cli/run/request.h>
 #include <report/file/output_file.h>
+#include <report/findings/coverage.h>
 
 #define MOST_AT_ONCE 64u
 
@@ -191,14 +192,24 @@ static int write_page(const struct validate *v, const struct pto_page *page) {
 
 struct told {
   const struct pto_page *page;
+  struct pto_coverage coverage;
   int exit_code;
 };
+
+static struct pto_coverage coverage_of(const struct validate *v, const struct pto_page_counts *counts) {
+  struct pto_coverage coverage = {.subject = v->options.subject};
+  pto_coverage_add(&coverage, PTO_COVERAGE_ROWS, v->rows.count - counts->unknown);
+  pto_coverage_leave_because(&coverage, PTO_COVERAGE_ROWS, counts->unknown,
+                             "there is no prediction: the page says why");
+  return coverage;
+}
 
 static void put(struct pto_json_writer *w, const void *context) {
   const struct told *told = context;
   const struct pto_error none = {.status = PTO_OK};
   pto_json_put_format(w, "pto-validate", 1);
   pto_page_put(told->page, w);
+  pto_coverage_put_json(&told->coverage, w);
   pto_put_end(w, &none, told->exit_code);
 }
 
@@ -230,7 +241,13 @@ static int validate(struct validate *v) {
   const struct pto_page_counts counts = pto_page_count(&page);
   const bool is_good = pto_page_is_good(&counts);
   const int written = write_page(v, &page);
-  const struct told told = {&page, written ? written : is_good ? PTO_EXIT_OK : PTO_EXIT_FINDINGS};
+  const struct told told = {&page, coverage_of(v, &counts),
+                            written   ? written
+                            : is_good ? PTO_EXIT_OK
+                                      : PTO_EXIT_FINDINGS};
+  if (v->page_path && !v->options.quiet && !pto_run_options_take_stdout(&v->options))
+    pto_coverage_print(&told.coverage, stdout);
+  fflush(stdout);
   char sentence[200];
   snprintf(sentence, sizeof sentence, "%zu rows failed, %zu unknown, %zu changes, %zu means and %zu kernels failed",
            counts.failed, counts.unknown, counts.changes_failed, counts.means_failed, counts.kernels_failed);

@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#define COMMAND_SIZE 1024u
+
 static const struct {
   const char *key, *before, *one, *many;
 } kinds[] = {
@@ -17,14 +19,38 @@ void pto_coverage_add(struct pto_coverage *coverage, enum pto_coverage_kind kind
   coverage->rows[kind].judged += judged;
 }
 
+static struct pto_coverage_row *leave(struct pto_coverage *coverage, enum pto_coverage_kind kind, uint64_t count) {
+  struct pto_coverage_row *row = &coverage->rows[kind];
+  const bool is_counted = count != PTO_COVERAGE_UNCOUNTED && row->not_judged != PTO_COVERAGE_UNCOUNTED;
+  coverage->is_known = true;
+  row->not_judged = is_counted ? row->not_judged + count : PTO_COVERAGE_UNCOUNTED;
+  return row;
+}
+
 void pto_coverage_leave(struct pto_coverage *coverage, enum pto_coverage_kind kind, uint64_t count,
                         const char *command) {
-  struct pto_coverage_row *row = &coverage->rows[kind];
-  coverage->is_known = true;
+  struct pto_coverage_row *row = leave(coverage, kind, count);
   if (count == 0) return;
-  const bool is_counted = count != PTO_COVERAGE_UNCOUNTED && row->not_judged != PTO_COVERAGE_UNCOUNTED;
-  row->not_judged = is_counted ? row->not_judged + count : PTO_COVERAGE_UNCOUNTED;
-  if (command) row->command = command;
+  row->command = command;
+  row->reason = NULL;
+}
+
+void pto_coverage_leave_because(struct pto_coverage *coverage, enum pto_coverage_kind kind, uint64_t count,
+                                const char *reason) {
+  struct pto_coverage_row *row = leave(coverage, kind, count);
+  if (count && !row->command) row->reason = reason;
+}
+
+/* The subject stands behind the verb; in general, where there is no room for it.  NULL: there is no command. */
+static const char *format_command(const struct pto_coverage *coverage, const struct pto_coverage_row *row, char *text,
+                                  size_t size) {
+  static const char form[] = "ptosim %.*s %s%s", general[] = "PROGRAM";
+  if (!row->command) return NULL;
+  const int verb = (int)strcspn(row->command, " ");
+  const char *subject = coverage->subject ? coverage->subject : general;
+  if ((size_t)snprintf(text, size, form, verb, row->command, subject, row->command + verb) >= size)
+    snprintf(text, size, form, verb, row->command, general, row->command + verb);
+  return text;
 }
 
 /* ---- for people ---- */
@@ -53,22 +79,29 @@ static uint32_t next_left(const struct pto_coverage *coverage, uint32_t kind) {
   return kind;
 }
 
-/* Rows that follow each other with one command have it once. */
+/* What follows is judged by the same, or cannot be for the same reason: both are constants. */
+static bool is_alike(const struct pto_coverage_row *a, const struct pto_coverage_row *b) {
+  const char *first = a->command ? a->command : a->reason, *second = b->command ? b->command : b->reason;
+  return first && second && strcmp(first, second) == 0;
+}
+
+/* Rows that follow each other with one command or reason have it once. */
 static void print_left(const struct pto_coverage *coverage, FILE *stream) {
   const char *separator = "  not judged: ";
+  char command[COMMAND_SIZE];
   uint32_t kind = next_left(coverage, 0), next;
   if (kind == PTO_COVERAGE_COUNT) return;
   for (; kind < PTO_COVERAGE_COUNT; kind = next) {
     const struct pto_coverage_row *row = &coverage->rows[kind];
     next = next_left(coverage, kind + 1);
-    const char *command = row->command, *after = next < PTO_COVERAGE_COUNT ? coverage->rows[next].command : NULL;
-    const bool is_last = !command || !after || strcmp(command, after) != 0;
+    const char *by = row->command ? format_command(coverage, row, command, sizeof command) : row->reason;
+    const bool is_last = next == PTO_COVERAGE_COUNT || !is_alike(row, &coverage->rows[next]);
     fputs(separator, stream);
     if (row->not_judged == PTO_COVERAGE_UNCOUNTED)
       fprintf(stream, "%s%s%s", kinds[kind].before, row->judged ? "other " : "", kinds[kind].many);
     else
       print_count(kind, row->not_judged, stream);
-    if (command && is_last) fprintf(stream, " (%s)", command);
+    if (by && is_last) fprintf(stream, " (%s)", by);
     separator = is_last ? "; " : ", ";
   }
   fputc('\n', stream);
@@ -81,11 +114,14 @@ void pto_coverage_print(const struct pto_coverage *coverage, FILE *stream) {
 
 /* ---- as JSON ---- */
 
-static void put_row(const struct pto_coverage_row *row, const char *key, struct pto_json_writer *w) {
+static void put_row(const struct pto_coverage *coverage, const struct pto_coverage_row *row, const char *key,
+                    struct pto_json_writer *w) {
+  char command[COMMAND_SIZE];
   pto_json_put_object(w, key);
   pto_json_put_u64(w, "judged", row->judged);
   if (pto_json_try_key(w, "not_judged", row->not_judged != PTO_COVERAGE_UNCOUNTED)) pto_json_u64(w, row->not_judged);
-  pto_json_put_string(w, "command", row->command);
+  pto_json_put_string(w, "command", format_command(coverage, row, command, sizeof command));
+  pto_json_put_string(w, "reason", row->reason);
   pto_json_object_end(w);
 }
 
@@ -94,7 +130,7 @@ void pto_coverage_put_json(const struct pto_coverage *coverage, struct pto_json_
   pto_json_object_begin(w);
   for (uint32_t kind = 0; kind < PTO_COVERAGE_COUNT; kind++) {
     const struct pto_coverage_row *row = &coverage->rows[kind];
-    if (row->judged || row->not_judged) put_row(row, kinds[kind].key, w);
+    if (row->judged || row->not_judged) put_row(coverage, row, kinds[kind].key, w);
   }
   pto_json_object_end(w);
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Coverage: what a verb that judges a program (check, check --observe, explore) has judged, and what it could not.
+ * Coverage: what a verb that judges something has judged, and what it could not.
  *
- * A row a kind: how many were judged, how many were not, and the command that would judge these.  The verbs fill rows
- * from what they have counted anyway; a row without either number is not told.  Text is at most two lines, the last of
- * the verb; JSON is one object.
+ * A row a kind: how many were judged, how many were not, and the command that would judge these, or why there is none.
+ * The verbs fill rows from what they have counted anyway; a row without either number is not told.  Text is at most two
+ * lines, the last of the verb; JSON is one object.
  *
- * Always true: is_known ⇔ the verb came so far that it judged something, or would have; else JSON says null.
+ * Always true: is_known ⇔ the verb came so far that it judged something, or would have; else JSON says null.  What is
+ * not judged has a command or a reason, and not both.
  *
- * Owns nothing: commands are constants.  Zeroed: nothing is known.  One thread.  To add a kind: a line in
- * PTO_COVERAGE_LIST.
+ * Owns nothing: commands and reasons are constants, the subject is the verb's.  Zeroed: nothing is known.  One thread.
+ * To add a kind: a line in PTO_COVERAGE_LIST.
  */
 #ifndef PTO_REPORT_FINDINGS_COVERAGE_H
 #define PTO_REPORT_FINDINGS_COVERAGE_H
@@ -49,6 +50,26 @@
   X(ORDERS, orders, "", "order of calls", "orders of calls")                                                           \
   X(RUNS, runs, "", "run with delays", "runs with delays")                                                             \
   X(OUTPUTS, outputs, "", "output", "outputs")                                                                         \
+  X(ELEMENTS, elements, "", "element against the reference", "elements against the reference")                         \
+  X(DTYPES, dtypes, "", "combination of dtypes", "combinations of dtypes")                                             \
+  X(SHAPES, shapes, "", "shape", "shapes")                                                                             \
+  X(LAYOUTS, layouts, "", "layout", "layouts")                                                                         \
+  X(LEVELS, levels, "", "level of instructions", "levels of instructions")                                             \
+  X(NODES, nodes, "", "node", "nodes")                                                                                 \
+  X(TASKS, tasks, "", "task", "tasks")                                                                                 \
+  X(EDGES, edges, "", "edge", "edges")                                                                                 \
+  X(RECORDS, records, "", "record", "records")                                                                         \
+  X(TIMES, times, "", "time", "times")                                                                                 \
+  X(VALUES, values, "", "value of tensors", "values of tensors")                                                       \
+  X(PRICES, prices, "", "price of a kernel call", "prices of kernel calls")                                            \
+  X(GIVEN, given_values, "", "value that decides the graph", "values that decide the graph")                           \
+  X(JITTERS, jitters, "", "run with jitter", "runs with jitter")                                                       \
+  X(RINGS, rings, "", "size of rings", "sizes of rings")                                                               \
+  X(CASES, cases, "", "case", "cases")                                                                                 \
+  X(WITHOUT_GOLDEN, cases_without_golden, "outputs of ", "case without a golden", "cases without a golden")            \
+  X(SKIPPED, cases_skipped, "", "case", "cases")                                                                       \
+  X(BASELINES, baselines, "what ", "case came to before", "cases came to before")                                      \
+  X(ROWS, rows, "", "measured row", "measured rows")                                                                   \
   X(SEEDS, seeds, "data of ", "seed", "seeds")
 
 enum pto_coverage_kind {
@@ -58,27 +79,35 @@ enum pto_coverage_kind {
       PTO_COVERAGE_COUNT
 };
 
+/* Why some contexts are not explored and not observed. */
+#define PTO_COVERAGE_ONE_CONTEXT "made while another one lived, or with an engine of their own"
+
 /* Some were not judged, and it is not known how many. */
 #define PTO_COVERAGE_UNCOUNTED UINT64_MAX
 
 struct pto_coverage_row {
   uint64_t judged, not_judged;
-  const char *command; /* "check --observe"; NULL: nothing judges them */
+  const char *command; /* a verb and options: "check --observe"; NULL: nothing judges them */
+  const char *reason;  /* why nothing does */
 };
 
 struct pto_coverage {
   bool is_known;
+  const char *subject; /* the words of a shell that say which program, without the verb; NULL: "PROGRAM" */
   struct pto_coverage_row rows[PTO_COVERAGE_COUNT];
 };
 
-/* Both add to what the row has, and make the coverage known.  A command takes the place of an earlier one, and is kept
- * only where something is not judged; NULL keeps the earlier one. */
+/* All three add to what the row has, and make the coverage known.  A command takes the place of an earlier one and of a
+ * reason, a reason only that of an earlier one; both are kept only where something is not judged. */
 void pto_coverage_add(struct pto_coverage *coverage, enum pto_coverage_kind kind, uint64_t judged);
 void pto_coverage_leave(struct pto_coverage *coverage, enum pto_coverage_kind kind, uint64_t count,
                         const char *command);
+void pto_coverage_leave_because(struct pto_coverage *coverage, enum pto_coverage_kind kind, uint64_t count,
+                                const char *reason);
 
 /* "  judged: 14 accesses that tasks declare, 2 host reads" and "  not judged: what 5 tasks touch beside what they
- * declare (check --observe); data of other seeds (--seed N)"; a line with nothing to tell is left out. */
+ * declare (ptosim check moe --observe); 1 context (made while another one lived)"; a line with nothing to tell is left
+ * out. */
 void pto_coverage_print(const struct pto_coverage *coverage, FILE *stream);
 /* Key "coverage" into the object that is open (docs/json.md). */
 void pto_coverage_put_json(const struct pto_coverage *coverage, struct pto_json_writer *w);

@@ -44,22 +44,40 @@ static void test_rows_add_up_and_one_command_stands_behind_all_that_it_judges(vo
   }
   pto_coverage_leave(&coverage, PTO_COVERAGE_ADDRESSES, 1, "check --observe");
   pto_coverage_leave(&coverage, PTO_COVERAGE_HELD, 2, "explore");
-  pto_coverage_leave(&coverage, PTO_COVERAGE_TOO_LARGE, 1, NULL);
+  pto_coverage_leave_because(&coverage, PTO_COVERAGE_TOO_LARGE, 1, "nothing can");
+  pto_coverage_leave_because(&coverage, PTO_COVERAGE_CONTEXTS, 1, "nothing can");
   expect_text(&coverage,
               "  judged: 6 accesses that tasks declare\n"
-              "  not judged: what 2 tasks touch beside what they declare, 1 scalar that is an address (check "
-              "--observe); 2 held parameters (explore); 1 kernel call that touches more pages than there is "
-              "room for\n");
+              "  not judged: what 2 tasks touch beside what they declare, 1 scalar that is an address (ptosim check "
+              "PROGRAM --observe); 2 held parameters (ptosim explore PROGRAM); 1 kernel call that touches more pages "
+              "than there is room for, 1 context (nothing can)\n");
+}
+
+static void test_a_command_names_the_program_while_there_is_room_and_a_reason_gives_way_to_it(void **state) {
+  struct pto_coverage coverage = {.subject = "moe --case 'two words'"};
+  char subject[3000];
+  pto_coverage_leave_because(&coverage, PTO_COVERAGE_TOUCHED, 1, "one talks to other ranks");
+  expect_text(&coverage, "  not judged: what 1 task touches beside what it declares (one talks to other ranks)\n");
+  pto_coverage_leave(&coverage, PTO_COVERAGE_TOUCHED, 1, "check --observe");
+  pto_coverage_leave_because(&coverage, PTO_COVERAGE_TOUCHED, 1, "one talks to other ranks");
+  expect_text(&coverage, "  not judged: what 3 tasks touch beside what they declare (ptosim check moe --case 'two "
+                         "words' --observe)\n");
+  memset(subject, 'x', sizeof subject - 1);
+  subject[sizeof subject - 1] = '\0';
+  coverage.subject = subject;
+  expect_text(&coverage,
+              "  not judged: what 3 tasks touch beside what they declare (ptosim check PROGRAM --observe)\n");
 }
 
 static void test_what_is_not_counted_has_no_number_whatever_is_added(void **state) {
   struct pto_coverage coverage = {0};
   pto_coverage_leave(&coverage, PTO_COVERAGE_ORDERS, 5, "explore --all");
-  pto_coverage_leave(&coverage, PTO_COVERAGE_ORDERS, PTO_COVERAGE_UNCOUNTED, NULL);
-  pto_coverage_leave(&coverage, PTO_COVERAGE_ORDERS, 5, NULL);
-  expect_text(&coverage, "  not judged: orders of calls (explore --all)\n");
+  pto_coverage_leave(&coverage, PTO_COVERAGE_ORDERS, PTO_COVERAGE_UNCOUNTED, "explore --all");
+  pto_coverage_leave(&coverage, PTO_COVERAGE_ORDERS, 5, "explore --all");
+  expect_text(&coverage, "  not judged: orders of calls (ptosim explore PROGRAM --all)\n");
   pto_coverage_add(&coverage, PTO_COVERAGE_ORDERS, 2);
-  expect_text(&coverage, "  judged: 2 orders of calls\n  not judged: other orders of calls (explore --all)\n");
+  expect_text(&coverage, "  judged: 2 orders of calls\n"
+                         "  not judged: other orders of calls (ptosim explore PROGRAM --all)\n");
 }
 
 static json_t *json_of(const struct pto_coverage *coverage) {
@@ -84,10 +102,13 @@ static void test_json_has_a_row_a_kind_that_has_something(void **state) {
   json_decref(root);
   pto_coverage_add(&coverage, PTO_COVERAGE_CALLS, 4);
   pto_coverage_add(&coverage, PTO_COVERAGE_SEEDS, 1);
-  pto_coverage_leave(&coverage, PTO_COVERAGE_SEEDS, PTO_COVERAGE_UNCOUNTED, "--seed N");
+  pto_coverage_leave(&coverage, PTO_COVERAGE_SEEDS, PTO_COVERAGE_UNCOUNTED, "check --seed N");
+  pto_coverage_leave_because(&coverage, PTO_COVERAGE_CONTEXTS, 1, "nothing can");
   root = json_of(&coverage);
-  json_t *expected = json_pack("{s:{s:{s:i,s:i,s:n},s:{s:i,s:n,s:s}}}", "coverage", "calls", "judged", 4, "not_judged",
-                               0, "command", "seeds", "judged", 1, "not_judged", "command", "--seed N");
+  json_t *expected = json_pack("{s:{s:{s:i,s:i,s:n,s:n},s:{s:i,s:i,s:n,s:s},s:{s:i,s:n,s:s,s:n}}}", "coverage", "calls",
+                               "judged", 4, "not_judged", 0, "command", "reason", "contexts", "judged", 0, "not_judged",
+                               1, "command", "reason", "nothing can", "seeds", "judged", 1, "not_judged", "command",
+                               "ptosim check PROGRAM --seed N", "reason");
   assert_true(json_equal(root, expected));
   json_decref(expected);
   json_decref(root);
@@ -98,6 +119,7 @@ int main(void) {
       cmocka_unit_test(test_nothing_is_told_where_nothing_is_known),
       cmocka_unit_test(test_a_line_without_a_row_is_left_out),
       cmocka_unit_test(test_rows_add_up_and_one_command_stands_behind_all_that_it_judges),
+      cmocka_unit_test(test_a_command_names_the_program_while_there_is_room_and_a_reason_gives_way_to_it),
       cmocka_unit_test(test_what_is_not_counted_has_no_number_whatever_is_added),
       cmocka_unit_test(test_json_has_a_row_a_kind_that_has_something),
   };

@@ -69,6 +69,9 @@ enum pto_decided {
     "let an earlier task write them, with `pto_output` of a view that has them, or let this one not read them")        \
   X(PTO_FINDING_NOT_WRITTEN, "not written", false, THIS_ORDER, "an OUTPUT has bytes that the kernel did not write",    \
     "declare OUTPUT what it writes alone, or `pto_inout` where the rest is to stay as it was")                         \
+  X(PTO_FINDING_UNFILLED, "unfilled", true, ALL_ORDERS,                                                                \
+    "an output of the program has elements that no task declares to write",                                            \
+    "let a task write them, or give the array its values first")                                                       \
   X(PTO_FINDING_UNSTABLE, "unstable", false, SAMPLED, "a kernel gives different results for the same arguments",       \
     "keep nothing from one run to the next: pass what varies as a scalar, or in a tensor")                             \
   X(PTO_FINDING_STATE, "state", false, THIS_ORDER, "a kernel changed a static variable, which outlives its call",      \
@@ -84,6 +87,8 @@ enum pto_decided {
   X(PTO_FINDING_NEAR, "near", true, THIS_ORDER,                                                                        \
     "two blocks or cores of one task write closer to each other than one store does",                                  \
     "let each part begin at a multiple of 32 bytes")                                                                   \
+  X(PTO_FINDING_UNNEEDED, "unneeded", true, SAMPLED,                                                                   \
+    "a kernel declares a mode or a flag that none of its calls needs", "declare what the kernel does")                 \
   X(PTO_FINDING_CORES, "cores", false, SAMPLED,                                                                        \
     "cores that wait for each other touch the same bytes, one writes them, and nothing orders the two",                \
     "order them with `pto_core_signal` and `pto_core_wait`")                                                           \

@@ -8,6 +8,7 @@
 #ifndef PTO_REPORT_FINDINGS_REPORT_H
 #define PTO_REPORT_FINDINGS_REPORT_H
 
+#include <report/findings/coverage.h>
 #include <report/findings/findings.h>
 
 struct pto_report {
@@ -15,6 +16,7 @@ struct pto_report {
   void (*put)(struct pto_json_writer *w, const void *report);
   void (*fini)(struct pto_report *report); /* of what the judge keeps; findings are the report's own */
   struct pto_findings findings;
+  struct pto_coverage coverage; /* told behind the rest */
   bool is_clean;
   int exit_code; /* enum pto_exit of the verb, where the judge decides it */
 };

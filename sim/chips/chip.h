@@ -4,7 +4,7 @@
  * from an INI file (sim/chips, or the user's).  A value, owned by who loads it; constant after loading; every number of
  * virtual time comes from here.  Any thread.
  *
- * What keys of the file are optional is said in docs/virtual-time.md, and what they are where a file has them not: a
+ * What keys of the file are optional is said in docs/chip-file.md, and what they are where a file has them not: a
  * chip made by hand needs the same.
  *
  * A sheet is the same file as text by key, with where each number comes from.  Reports print it and calibration writes

@@ -8,7 +8,7 @@
  * measured, and active_cores how many cores were busy with such calls at the time; these, p10_ps and p90_ps are 0 where
  * the source does not say.  Kernel, core and key together are there once.
  *
- * Where a call's time comes from, in this order (docs/virtual-time.md):
+ * Where a call's time comes from, in this order (docs/kernel-times.md):
  *   measured      the table has its key;
  *   interpolated  the table has two keys that differ from it in one number, and from each other, one on either side;
  *   modelled      by the stages of the chip file ([stages]), where it has them;

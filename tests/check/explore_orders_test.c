@@ -298,6 +298,16 @@ static int at_random(struct pto_runtime *rt, struct pto_program_run *run) {
   return status ? status : pto_scope_end(rt);
 }
 
+/* The reference and its twin end well, and the first schedule does not. */
+static int without_memory(struct pto_runtime *rt, struct pto_program_run *run) {
+  const int status = write_after_read(rt, run);
+  return status == PTO_OK && calls_so_far++ == 2 ? PTO_ENOMEM : status;
+}
+static int without_files(struct pto_runtime *rt, struct pto_program_run *run) {
+  const int status = without_memory(rt, run);
+  return status == PTO_ENOMEM ? pto_program_fail_as(run, PTO_ESYSTEM, "no file") : status;
+}
+
 static int prepare(struct pto_program_run *run) {
   static const char *const names[] = {"x", "y", "z"};
   for (int i = 0; i < 3; i++)
@@ -664,6 +674,26 @@ static void test_two_tasks_that_read_one_input_are_not_said_to_declare_nothing_i
   close_program(&e);
 }
 
+static void test_a_run_that_the_machine_has_not_enough_for_ends_it_and_is_no_difference(void **state) {
+  static const struct {
+    int (*orchestrate)(struct pto_runtime *, struct pto_program_run *);
+    int status;
+  } wants[] = {{without_memory, PTO_ENOMEM}, {without_files, PTO_ESYSTEM}};
+  for (size_t i = 0; i < 4; i++) {
+    struct explored e;
+    calls_so_far = 0;
+    open_program(&e, wants[i / 2].orchestrate, PTO_DEPS_EXACT);
+    assert_int_equal(e.status, PTO_OK);
+    assert_int_equal(i % 2 ? pto_explore_all(&e.explore, 10, &e.error)
+                           : pto_explore_schedules(&e.explore, 10, 0, &e.error),
+                     wants[i / 2].status);
+    assert_int_equal(e.error.status, wants[i / 2].status);
+    assert_true(e.error.sentence[0]);
+    assert_int_equal(e.findings.total, 0);
+    close_program(&e);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_other_tasks_by_a_predicate_or_an_element_are_told_so),
@@ -671,6 +701,7 @@ int main(void) {
       cmocka_unit_test(test_a_missing_edge_is_one_hold_between_the_two_tasks),
       cmocka_unit_test(test_what_has_its_edges_is_not_accused),
       cmocka_unit_test(test_a_run_that_fails_in_one_order_alone_is_a_difference),
+      cmocka_unit_test(test_a_run_that_the_machine_has_not_enough_for_ends_it_and_is_no_difference),
       cmocka_unit_test(test_a_kernel_that_writes_what_it_does_not_declare_is_told_so),
       cmocka_unit_test(test_a_kernel_that_remembers_is_unstable),
       cmocka_unit_test(test_an_input_that_is_written_is_named),

@@ -95,6 +95,19 @@ static bool is_finding(const struct planted_row *row, json_t *finding) {
   return true;
 }
 
+static bool is_among_findings(const struct planted_row *row, json_t *root) {
+  json_t *finding;
+  size_t i;
+  json_array_foreach(json_object_get(root, "findings"), i, finding)
+    if (is_finding(row, finding)) return true;
+  return false;
+}
+
+/* Costs time alone, and so changes no exit status. */
+static bool is_note(const struct planted_row *row) {
+  return strcmp(row->kind, "unneeded") == 0 || strcmp(row->kind, "unfilled") == 0;
+}
+
 /* In a build with AddressSanitizer a kernel that leaves its tensors ends there, with the line; others tell of an access
  * to a page without access themselves. */
 static bool is_sanitizer_report(void) {
@@ -183,13 +196,12 @@ static void test_found_by_judging(const struct planted_row *row) {
     printf("| %-15s | %-20s | left out: a sanitizer watches, nothing is compared\n", row->program, row->what);
     skip();
   }
-  if (code != 1)
+  if (code != !is_note(row))
     fail_msg("%s ends with exit status %d: %s%s", row->command, code, pto_ptosim_last.out, pto_ptosim_last.err);
   json_t *root = pto_ptosim_parse(pto_ptosim_last.out), *findings = json_object_get(root, "findings"), *finding;
+  const bool is_found = is_among_findings(row, root);
   json_t *shown = NULL;
-  bool is_found = false;
   size_t i;
-  json_array_foreach(findings, i, finding) is_found |= is_finding(row, finding);
   int64_t run_count = count_runs(root);
   if (!is_found) fail_msg("%s says something else: %s", row->command, pto_ptosim_last.out);
   print_row(row, row->command, run_count);
@@ -253,9 +265,17 @@ static void test_found(void **state) {
 
 static void test_twin_is_clean(void **state) {
   const struct planted_row *row = *state;
-  for (size_t i = 0; i < PTO_ARRAY_LENGTH(judges); i++)
-    if (run_command(row, judges[i], false) != 0)
-      fail_msg("%s accuses the clean twin: %s%s", judges[i], pto_ptosim_last.out, pto_ptosim_last.err);
+  const struct planted_row any = {
+      .kind = row->kind, .tasks = {PLANTED_ANY, PLANTED_ANY}, .params = {PLANTED_ANY, PLANTED_ANY}};
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(judges); i++) {
+    bool is_accused = run_command(row, judges[i], false) != 0;
+    if (!is_accused && is_note(row)) {
+      json_t *root = pto_ptosim_parse(pto_ptosim_last.out);
+      is_accused = is_among_findings(&any, root);
+      json_decref(root);
+    }
+    if (is_accused) fail_msg("%s accuses the clean twin: %s%s", judges[i], pto_ptosim_last.out, pto_ptosim_last.err);
+  }
 }
 
 /* What is wrong under rules pto alone is right under our own. */

@@ -37,6 +37,7 @@
 
 enum {
   POINTS = 1,      /* of a kind, without PTO_TEST_LONG */
+  MORE_POINTS = 2, /* of commands with + */
   CPU_SECONDS = 5, /* after which a command has an endless loop */
   PATIENCE_SECONDS = 120,
   MOST_WORDS = 40,
@@ -58,6 +59,18 @@ static const char *const kinds[KIND_COUNT] = {
 
 #define RUN " --engine virtual --chip tiny"
 
+/* A program of the existing runtime, of three tensors of 16 floats; no output is judged. */
+#define MANIFEST(name, entry, scalars)                                                                                 \
+  "{\"format\": \"pto-adopted\", \"version\": 1, \"name\": \"" name                                                    \
+  "\", \"architecture\": \"a2a3\", \"mode\": \"tensormap_and_ringbuffer\", \"judge\": \"none\", \"orchestration\": "   \
+  "{\"source\": \"@/tests/compat/scenes/" name ".cpp\", \"entry\": \"" entry                                           \
+  "\"}, \"kernels\": [{\"func_id\": 0, \"core\": \"aiv\", \"name\": \"add\", \"source\": "                             \
+  "\"@/tests/compat/scenes/add.cpp\"}, {\"func_id\": 1, \"core\": \"aiv\", \"name\": \"scale\", \"source\": "          \
+  "\"@/tests/compat/scenes/scale_kernel.cpp\"}], \"tensors\": [{\"name\": \"a\", \"direction\": \"in\", \"dtype\": "   \
+  "\"f32\", \"shape\": [16], \"bytes\": \"a.bin\"}, {\"name\": \"b\", \"direction\": \"inout\", \"dtype\": \"f32\", "  \
+  "\"shape\": [16], \"bytes\": \"a.bin\"}, {\"name\": \"out\", \"direction\": \"out\", \"dtype\": \"f32\", "           \
+  "\"shape\": [16]}], \"scalars\": [" scalars "], \"clusters\": 8}\n"
+
 /* What commands read: files of these texts, and what these commands make, which do not fail. */
 static const struct {
   const char *name, *text;
@@ -68,6 +81,11 @@ static const struct {
      "row,program,settings,tasks_submitted,aicore_tasks,wait_edges,metric,value_us,spread_percent,date,era,source,"
      "set,base,run,chip\n"
      "narrow,,,,,,makespan,2.34,,,,,mine,,spmd --set tasks=aiv:48,@/tests/regress/plain.ini\n"},
+    {"order.save",
+     "# ptosim explore: inplace_update, rules pto: schedule newest, shrunk\nhold 0.0.1.0 until 1.0.1.0\n"},
+    {"a.bin", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"},
+    {"scale.json", MANIFEST("scale", "scale_entry", "{\"name\": \"factor\", \"bits\": \"0x40200000\"}")},
+    {"luck.json", MANIFEST("luck", "luck_entry", "")},
     {"data/rows.csv", "row,metric,value_us,era,set,date,source\n"
                       "PAU C2,orchestrator,300,wiring in scheduler,calibrate,2026-01-01,ours\n"},
     {"data/host.csv", "key,value,low,high,unit,note,source\ncompletion_by_register,,150,,ns,,same\n"},
@@ -82,7 +100,12 @@ static const char *const preparations[] = {
     "import @/tests/fuzz/corpus/capture_fuzz/deps -o capture.json --quiet",
 };
 
-/* Those with ~ take long: only with PTO_TEST_LONG. */
+/* Their objects are kept, so that only luck.json is compiled at each point. */
+static const char *const adopting[] = {"adopt scale.json --quiet"};
+
+/* Those with ~ take long: only with PTO_TEST_LONG.  + is for more points, where it is not the first that finds what was
+ * wrong once; ! for what is refused.  What needs a compiler of C++ or Python's onnx is left out where
+ * that is not there. */
 static const char *const commands[] = {
     "help",
     "--version",
@@ -92,12 +115,15 @@ static const char *const commands[] = {
     "list ops add",
     "list models gpt2",
     "list chips tiny --json chip.json",
+    "list programs vector_example --timeout 60",
     "op support add --json op.json",
     "op test add --dtype f32 --shape 16 --layout contiguous --json op.json",
     "op test graph:relu --dtype f32 --shape 16 --json op.json",
+    "op perf add --dtype f32 --shape 16 --json op.json",
+    "~op perf graph:relu --dtype f32 --shape 16 --json op.json",
     "run vector_example" RUN,
     "run train_mlp --set steps=2 --set check=false --set checkpoint=mlp.webnn" RUN,
-    "explore kv_cache --set steps=2 --schedules 2 --chip tiny",
+    "~explore kv_cache --set steps=2 --schedules 2 --chip tiny",
     "graph @/tests/fuzz/corpus/graph_text_fuzz/all_operations.webnn --save graph.webnn",
     "~run vector_example --engine threads --workers 2 --chip tiny",
     "run vector_example --json run.json --stats --trace run.trace --report run.html --dot run.dot --deps-json run.deps "
@@ -113,6 +139,9 @@ static const char *const commands[] = {
     "~check vector_example --advise --chip tiny --json check.json",
     "why inplace_update 0 1 --chip tiny --json why.json",
     "explore vector_example --schedules 3 --chip tiny --json explore.json",
+    "explore vector_example --all --chip tiny --json explore.json",
+    "~explore inplace_update --deps pto --replay newest --chip tiny --json explore.json",
+    "explore inplace_update --deps pto --replay order.save --chip tiny",
     "explore inplace_update --deps pto --schedules 20 --chip tiny --json explore.json --save explore.save",
     "~explore vector_example --schedules 4 --quiet --shard 1/2 --json 1.lines --chip tiny",
     "merge 1.lines 2.lines --json merge.json",
@@ -126,6 +155,15 @@ static const char *const commands[] = {
     "graph @/tests/fuzz/corpus/graph_json_fuzz/all_operations.json --save graph.json --save-weights safetensors",
     "graph @/tests/fuzz/corpus/graph_json_fuzz/all_operations.json --save graph.json --save-weights manifest",
     "graph @/tests/fuzz/corpus/graph_json_fuzz/all_operations.json --run --compare reference --json graph.json" RUN,
+    "graph @/tests/fuzz/corpus/graph_json_fuzz/all_operations.json --run --check --json graph.json" RUN,
+    "~graph model.onnx --run --json graph.json --save graph.webnn" RUN,
+    "~run all_reduce --ranks 2 --json run.json --trace run.trace --report run.html --junit run.xml" RUN,
+    "~run all_reduce --ranks 2 --comm-stats --stats --no-gains --dot run.dot --deps-json run.deps" RUN,
+    "check all_reduce --ranks 2 --chip tiny --json check.json --sarif check.sarif",
+    "~check tensor_parallel_mlp --ranks 2 --observe --chip tiny --json check.json",
+    "~why all_reduce 0.0 1.0 --ranks 2 --chip tiny --json why.json",
+    "+explore all_reduce --ranks 2 --schedules 2 --chip tiny --json explore.json",
+    "~predict all_reduce --ranks 2 --chip tiny --runs 1 --json predict.json",
     "suite vector_example --engine virtual --chip tiny --json suite.json --junit suite.xml",
     "~predict vector_example --chip tiny --runs 2 --json predict.json",
     "~what-if vector_example --chip tiny --jobs 1 --json what.json",
@@ -133,7 +171,10 @@ static const char *const commands[] = {
     "~calibrate --chip a2a3 --data data -o chip.ini",
     "~regress cases.list --json regress.json --report regress.html --junit regress.xml",
     "regress changed.list --baseline cases.list.baseline --update --quiet",
-    "adopt nothing.json",
+    "!adopt nothing.json",
+    "~adopt scale.json --json adopt.json --junit adopt.xml",
+    "~adopt luck.json --engine virtual --json adopt.json",
+    "~check scale.json --deps pto --json check.json",
     "~perf vector_example --chip tiny",
 };
 
@@ -348,6 +389,13 @@ static bool hides_lost(const struct pto_tree_file *file) {
   return strstr(file->bytes, "\"findings_lost\":false") || (is_sarif && !strstr(file->bytes, "memory ran out"));
 }
 
+/* An object of adopted programs, and the list of what it was made of, which names a file of the process that made it:
+ * they are made anew where they cannot be read.  Those that are half done have more points in their names. */
+static bool is_of_cache(const char *path) {
+  const char *name = strrchr(path, '/'), *point = name ? strchr(name, '.') : NULL;
+  return strncmp(path, "adopted/", strlen("adopted/")) == 0 && point && !strchr(point + 1, '.');
+}
+
 /* NULL, or what is wrong with the files. */
 static const char *judge_files(const struct expected *expected, const struct outcome *got, bool has_ended_well,
                                int kind, char *text, size_t size) {
@@ -365,6 +413,7 @@ static const char *judge_files(const struct expected *expected, const struct out
     const bool is_out = strcmp(file->path, ".out") == 0;
     if (is_out && (!has_ended_well || code > PTO_EXIT_FINDINGS || may_tell_less)) continue;
     if (is_out && has_estimates) continue;
+    if (is_of_cache(file->path)) continue;
     if (is_short && (is_out || is_whole(file)) && !hides_lost(file)) continue;
     const struct pto_tree_file *good = pto_file_tree_find(all, file->path);
     if (is_same(file, good, has_times(expected, file->path))) continue;
@@ -385,7 +434,7 @@ static const char *judge_files(const struct expected *expected, const struct out
   }
   const bool has_all = has_ended_well && code <= PTO_EXIT_FINDINGS;
   for (size_t i = 0; has_all && i < all->count; i++)
-    if (!pto_file_tree_find(&got->files, all->files[i].path) &&
+    if (!pto_file_tree_find(&got->files, all->files[i].path) && !is_of_cache(all->files[i].path) &&
         !(kind == FAILING_MAP && strncmp(all->files[i].path, "kept2/", 6) == 0)) {
       snprintf(text, size, "%s is missing", all->files[i].path);
       return text;
@@ -404,6 +453,7 @@ static bool tells_failed_row(const struct expected *expected, const struct outco
 }
 
 static bool uses_threads; /* the command does, and so hwloc */
+static bool has_rows;     /* its output is a table that has what failed */
 
 static const char *judge(const struct expected *expected, const struct outcome *got, int kind, char *text,
                          size_t size) {
@@ -422,7 +472,8 @@ static const char *judge(const struct expected *expected, const struct outcome *
   const int code = WEXITSTATUS(got->status);
   const bool has_ended_well = code == WEXITSTATUS(expected->outcome.status) &&
                               (code <= PTO_EXIT_FINDINGS || strcmp(got->err, expected->outcome.err) == 0);
-  if (!has_ended_well && code == PTO_EXIT_FINDINGS && tells_failed_row(expected, got))
+  if (!has_ended_well && (code == PTO_EXIT_FINDINGS || (has_rows && code == PTO_EXIT_FAILED)) &&
+      tells_failed_row(expected, got))
     return judge_files(expected, got, false, kind, text, size);
   if (!has_ended_well && code != PTO_EXIT_USAGE && code != PTO_EXIT_FAILED) {
     snprintf(text, size, "exit status %d", code);
@@ -458,11 +509,13 @@ static uint64_t largest(const struct pto_file_tree *tree) {
   return size;
 }
 
-static void try_command(const char *command, uint64_t points) {
+/* is_refused: it ends with PTO_EXIT_USAGE without a failure, too. */
+static void try_command(const char *command, bool is_refused, uint64_t points) {
   static struct expected expected;
   uint64_t counts[KIND_COUNT];
   const uint64_t begin_ns = pto_clock_ns();
   const char *only = getenv("PTO_FAULTS_AT");
+  has_rows = strncmp(command, "adopt ", strlen("adopt ")) == 0;
   uses_threads = strstr(command, "op test graph") || strstr(command, "--engine threads") || strstr(command, "perf ");
   run(command, 0, 1, &expected.outcome);
   memcpy(counts, shared->counts, sizeof counts);
@@ -475,6 +528,8 @@ static void try_command(const char *command, uint64_t points) {
            WEXITSTATUS(expected.outcome.status) ? expected.outcome.err : "");
   }
   assert_true(WIFEXITED(expected.outcome.status));
+  if (!is_refused && WEXITSTATUS(expected.outcome.status) >= PTO_EXIT_USAGE && !strstr(command, "errors/"))
+    fail_msg("ptosim %s ends with %d: %s", command, WEXITSTATUS(expected.outcome.status), expected.outcome.err);
   for (int kind = 1; kind < KIND_COUNT; kind++) {
     if (only) {
       try_point(command, &expected, kind, strtoull(only, NULL, 10));
@@ -488,15 +543,36 @@ static void try_command(const char *command, uint64_t points) {
   pto_file_tree_fini(&expected.again.files);
 }
 
+static bool has_onnx, has_cxx;
+
+static bool is_chosen(const char *command) {
+  const char *pattern = getenv("PTO_FAULTS");
+  return !pattern || strstr(command, pattern);
+}
+
+/* Whether a command with these words is tried: of what takes long to prepare. */
+static bool is_needed(const char *words) {
+  bool is_so = false;
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(commands); i++) is_so |= strstr(commands[i], words) && is_chosen(commands[i]);
+  return is_so && getenv("PTO_TEST_LONG");
+}
+
+static bool is_adopting(const char *command) { return strstr(command, "scale.json") || strstr(command, "luck.json"); }
+
 static void test_every_verb_ends_well_or_with_a_sentence_whatever_fails(void **state) {
-  const char *pattern = getenv("PTO_FAULTS"), *points = getenv("PTO_FAULTS_POINTS");
+  const char *points = getenv("PTO_FAULTS_POINTS");
   const bool is_long = getenv("PTO_TEST_LONG") != NULL;
   if (!PTO_HAS_FAILING_MALLOC) skip();
-  for (size_t i = 0; i < PTO_ARRAY_LENGTH(commands); i++)
-    if (pattern ? strstr(commands[i], pattern) != NULL : is_long || commands[i][0] != '~')
-      try_command(commands[i] + (commands[i][0] == '~'), points    ? strtoull(points, NULL, 10)
-                                                         : is_long ? UINT64_MAX
-                                                                   : POINTS);
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(commands); i++) {
+    if ((!has_onnx && strstr(commands[i], ".onnx")) || (!has_cxx && is_adopting(commands[i]))) continue;
+    const char mark = strchr("~+!", commands[i][0]) ? commands[i][0] : ' ';
+    if (is_chosen(commands[i]) && (getenv("PTO_FAULTS") || is_long || mark != '~'))
+      try_command(commands[i] + (mark != ' '), mark == '!',
+                  points        ? strtoull(points, NULL, 10)
+                  : is_long     ? UINT64_MAX
+                  : mark == '+' ? MORE_POINTS
+                                : POINTS);
+  }
   printf("%llu failures tried\n", (unsigned long long)tried);
   assert_int_equal(failed, 0);
 }
@@ -504,7 +580,7 @@ static void test_every_verb_ends_well_or_with_a_sentence_whatever_fails(void **s
 /* ---- around it ---- */
 
 static void make_texts(void) {
-  char text[1024];
+  char text[4096];
   assert_int_equal(mkdir("data", 0777), 0);
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(texts); i++) {
     fill_in(texts[i].text, text, sizeof text);
@@ -514,34 +590,67 @@ static void make_texts(void) {
   pto_file_tree_read(&before, work);
 }
 
+/* A graph of one node, where Python has onnx; the package is looked for beside this program. */
+static bool make_onnx(const char *build) {
+  char package[PATH_MAX + 32], from[PATH_MAX + 32];
+  snprintf(package, sizeof package, "%s/tests/tests/python", build);
+  snprintf(from, sizeof from, "%s/python", sources);
+  if (symlink(from, package) != 0 && errno != EEXIST) return false;
+  return system(
+             "for p in python3 /usr/bin/python3; do $p -c \"import cffi, numpy, onnx\nfrom onnx import TensorProto as "
+             "t, "
+             "helper as h\nx, y = (h.make_tensor_value_info(n, t.FLOAT, [2, 3]) for n in 'xy')\nonnx.save(h.make_model("
+             "h.make_graph([h.make_node('Relu', ['x'], ['y'])], 'g', [x], [y])), 'model.onnx')\" 2>/dev/null && exit "
+             "0; "
+             "done; exit 1") == 0;
+}
+
+static bool prepare(const char *const *runs, size_t count) {
+  static struct outcome outcome;
+  for (size_t i = 0; i < count; i++) {
+    run(runs[i], 0, 1, &outcome);
+    if (outcome.status != 0) printf("ptosim %s: %s\n", runs[i], outcome.err);
+    if (outcome.status != 0) return false;
+    pto_file_tree_fini(&before);
+    before = outcome.files;
+  }
+  return true;
+}
+
+/* C++ is compiled as it is for adopted programs, into the folder of the test. */
+static bool prepare_adopting(void) {
+  char isa[PATH_MAX + 32], compat[PATH_MAX + 32];
+  snprintf(isa, sizeof isa, "%s/tests/compat/isa", sources);
+  snprintf(compat, sizeof compat, "%s/compat", sources);
+  setenv("PTO_ISA", isa, 1);
+  setenv("PTO_COMPAT", compat, 1);
+  setenv("PTO_ADOPTED", "adopted", 1);
+  return (is_needed("scale.json") || is_needed("luck.json")) && prepare(adopting, PTO_ARRAY_LENGTH(adopting));
+}
+
 static int setup(void **state) {
   char programs[PATH_MAX], command[3 * PATH_MAX];
-  static struct outcome outcome;
   const ssize_t length = readlink("/proc/self/exe", programs, sizeof programs - 32);
   if (length < 0) return -1;
   programs[length] = '\0';
   for (int up = 0; up < 4; up++) *strrchr(programs, '/') = '\0';
   temporary_template(stripped, "pto_faults_programs");
   if (!mkdtemp(stripped)) return -1;
-  snprintf(
-      command, sizeof command,
-      "mkdir '%s/errors' && cd '%s/programs' && for p in vector_example inplace_update war_reuse spmd errors/heap; do "
-      "strip -g -o '%s'/$p.so $p.so || exit 1; done",
-      stripped, programs, stripped);
+  snprintf(command, sizeof command,
+           "mkdir '%s/errors' && cd '%s/programs' && for p in vector_example inplace_update war_reuse spmd errors/heap "
+           "all_reduce tensor_parallel_mlp kv_cache train_mlp paged_attention_unroll; do "
+           "strip -g -o '%s'/$p.so $p.so || exit 1; done",
+           stripped, programs, stripped);
   if (system(command) != 0) return -1;
   setenv("PTO_PROGRAM_PATH", stripped, 1);
   setenv("PTO_FAULTS_ACT", "1", 1);
   shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   temporary_template(work, "pto_faults");
   if (shared == MAP_FAILED || !getcwd(sources, sizeof sources) || !mkdtemp(work) || chdir(work) != 0) return -1;
+  has_onnx = is_needed(".onnx") && make_onnx(programs);
   make_texts();
-  for (size_t i = 0; i < PTO_ARRAY_LENGTH(preparations); i++) {
-    run(preparations[i], 0, 1, &outcome);
-    if (outcome.status != 0) printf("ptosim %s: %s\n", preparations[i], outcome.err);
-    if (outcome.status != 0) return -1;
-    pto_file_tree_fini(&before);
-    before = outcome.files;
-  }
+  if (!prepare(preparations, PTO_ARRAY_LENGTH(preparations))) return -1;
+  has_cxx = prepare_adopting();
   return 0;
 }
 

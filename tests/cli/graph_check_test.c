@@ -116,7 +116,7 @@ static void test_json_has_the_counts_and_the_findings(void **state) {
   assert_true(pto_json_integer(json_object_get(coverage, "accesses"), "judged") > 0);
   assert_int_equal(pto_json_integer(touched, "judged"), 0);
   assert_true(pto_json_integer(touched, "not_judged") > 0);
-  assert_string_equal(pto_json_text(touched, "command"), "check --observe");
+  assert_string_equal(pto_json_text(touched, "command"), "ptosim check --model llama --deps pto --observe");
   assert_null(json_object_get(coverage, "seeds"));
   json_decref(root);
   assert_int_equal(pto_ptosim_run("graph --model llama --run --json -"), 0);

@@ -168,6 +168,62 @@ static void test_a_broken_promise_is_told_with_what_keeps_it(void **state) {
   }
 }
 
+/* "write outside" of the one array that is nearest, and nothing else. */
+static void test_a_far_write_is_told_of_the_nearest_array_alone(void **state) {
+  static const struct {
+    const char *bug, *words;
+  } told[] = {
+      {"far_between", "writes bytes [-296372, -296368) of array x, which it does not declare"},
+      {"edge_before", "writes bytes [-262140, -262136) of array x (buffer 1), which it does not declare: 262136 bytes "
+                      "before param 0 z"},
+  };
+  if (!pto_ptosim_reports_faults) skip(); /* a sanitizer's build compares nothing */
+  for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
+    const int code = pto_ptosim_run("check %s/planted/planted_beside.so --case %s --observe --json -",
+                                    pto_ptosim_build(), told[i].bug);
+    if (code == 3 && strstr(pto_ptosim_last.err, "SIGSEGV")) continue; /* the system has mapped them otherwise */
+    assert_int_equal(code, 1);
+    json_t *root = pto_ptosim_parse(pto_ptosim_last.out);
+    const char *sentence = pto_json_text(json_array_get(json_object_get(root, "findings"), 0), "sentence");
+    assert_int_equal(pto_json_integer(root, "finding_count"), 1);
+    if (!strstr(sentence, told[i].words)) fail_msg("%s", sentence);
+    json_decref(root);
+  }
+}
+
+/* What costs time alone is told, with what would do, and changes no exit status. */
+static void test_what_a_kernel_declares_and_does_not_need_is_a_note(void **state) {
+  static const char *const told[][2] = {
+      {"only_written",
+       "unneeded: kernel twice_inout declares param 1 y (inout), and each of its calls writes all of it "
+       "and reads nothing of what was there; the first is task 1; submitted at planted_declared.c:"},
+      {"only_written", "; declare param 1 OUTPUT\n"},
+      {"only_read", "none of its calls writes it"},
+      {"sum_left", "none of its calls adds to it; the first is task 1; submitted at planted_declared.c:"},
+      {"sum_left", "; leave param 1 out\n"},
+      {"sum_looked_at", "; declare param 0 INPUT\n"},
+      {"never_waits", "declares PTO_KERNEL_WAITS, and none of its calls makes one of pto/core.h"},
+      {"turns_untaken", "; take PTO_KERNEL_TURNS out of its flags\n"},
+      {"part_filled",
+       "unfilled: 1 of the 64 elements of array w, an output, no task declares to write, from [3,15] on"},
+      {"rows_filled",
+       "unfilled: 32 of the 64 elements of array w, an output, no task declares to write, from [1,0] on"},
+  };
+  if (!pto_ptosim_reports_faults) skip();
+  for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
+    assert_int_equal(
+        pto_ptosim_run("check %s/planted/planted_declared.so --case %s --observe", pto_ptosim_build(), told[i][0]), 0);
+    if (!strstr(pto_ptosim_last.out, told[i][1])) fail_msg("no \"%s\" in %s", told[i][1], pto_ptosim_last.out);
+    assert_null(strstr(pto_ptosim_last.out, "again:")); /* its task alone would not show it */
+  }
+  /* Calls that are left out may need it. */
+  assert_int_equal(
+      pto_ptosim_run("check %s/planted/planted_declared.so --case only_written --observe --observe-tasks 0",
+                     pto_ptosim_build()),
+      0);
+  assert_null(strstr(pto_ptosim_last.out, "unneeded"));
+}
+
 static void test_only_the_tasks_asked_for_are_observed(void **state) {
   if (!pto_ptosim_reports_faults) skip(); /* a sanitizer's build compares nothing */
   assert_int_equal(pto_ptosim_run("check war_reuse --case short --observe --observe-tasks 3-7 --json -"), 0);
@@ -287,6 +343,8 @@ int main(void) {
       cmocka_unit_test(test_blocks_that_share_a_byte_name_its_elements_and_a_remedy),
       cmocka_unit_test(test_a_finding_names_parameter_bytes_and_elements),
       cmocka_unit_test(test_a_broken_promise_is_told_with_what_keeps_it),
+      cmocka_unit_test(test_a_far_write_is_told_of_the_nearest_array_alone),
+      cmocka_unit_test(test_what_a_kernel_declares_and_does_not_need_is_a_note),
       cmocka_unit_test(test_only_the_tasks_asked_for_are_observed),
       cmocka_unit_test(test_a_run_that_fails_leaves_with_3_and_its_sentence),
       cmocka_unit_test(test_wrong_arguments_leave_with_2),

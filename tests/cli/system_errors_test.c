@@ -281,6 +281,7 @@ static void test_a_program_without_end_beside_its_run_is_ended_by_the_time_out(v
     if (i == 0) expect_late(verbs[i], " --set where=expect", "expect");
     assert_int_equal(setenv("PLANTED_ENDLESS", "1", 1), 0);
     expect_late(verbs[i], "", "loading");
+    if (i == 0) expect_late("list programs", "", "loading");
     assert_int_equal(unsetenv("PLANTED_ENDLESS"), 0);
   }
 }

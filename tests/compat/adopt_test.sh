@@ -146,6 +146,7 @@ holds 'a kernel of ours instead of one that is not there' adopts 0 '^    not bui
 holds '- or nothing, which computes nothing' adopts 1 '^    not built: add: nothing$' stand_in_nothing --engine virtual
 holds '- or one that there is not' adopts 2 '^ptosim: adopt: .*"substitute" is "adds", expected "nothing" or a kernel' stand_in_adds
 holds 'a source that is not there' adopts 3 'nowhere.cpp: there is no such file, expected the source of scale of .*no_source.json' no_source
+holds '- which is said without the table, too' adopts 3 '^ptosim: adopt: .*nowhere.cpp: there is no such file' no_source --quiet
 holds 'an entry that is not there' adopts 3 'other_entry' no_entry
 holds 'bytes that are too few' adopts 3 'one.bin: 64 bytes, expected the 68 of tensor a of .*short.json' short
 holds 'another version' adopts 2 '^ptosim: adopt: .*later.json: is "pto-adopted" version 2, expected "pto-adopted" version 1' later

@@ -170,7 +170,8 @@ static const struct pto_option planted_options[] = {{"which", PTO_OPTION_TEXT, "
 static inline int planted_prepare(struct pto_program_run *run) {
   const uint64_t grid[] = {PLANTED_ROWS, PLANTED_COLUMNS}, slots[] = {PLANTED_SLOTS};
   pto_array_fill_uniform(run, pto_program_array(run, "x", PTO_ARRAY_INOUT, PTO_UINT32, 2, grid), 1, 1000000);
-  pto_program_array(run, "z", PTO_ARRAY_OUTPUT, PTO_UINT32, 1, slots);
+  pto_array_fill(pto_program_array(run, "z", PTO_ARRAY_OUTPUT, PTO_UINT32, 1, slots),
+                 9); /* for slots without a reader */
   return PTO_OK;
 }
 static inline int planted_orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {

@@ -7,6 +7,8 @@
   X(farther_written, "a kernel writes 300 KiB behind the last array, and so behind its guard")                         \
   X(far_read, "a kernel reads 10 KiB behind an array")                                                                 \
   X(far_before, "a kernel writes 10 KiB before an array")                                                              \
+  X(far_between, "a kernel writes so far behind its array that another one is nearer")                                 \
+  X(edge_before, "a kernel writes 256 KiB before an array")                                                            \
   X(far_of_slot, "a kernel writes so far before its array that another one is nearer")                                 \
   X(local_far, "a kernel writes 10 KiB behind its local memory")                                                       \
   X(too_long, "a tensor is registered with one element more than its array has")                                       \
@@ -48,6 +50,13 @@ static void farther_written(struct planted *p) {
   put_reach(p, &z, 76800);
 }
 static void far_before(struct planted *p) { of_array(p, IS_BEFORE | 2560); }
+
+static void edge_before(struct planted *p) { of_array(p, IS_BEFORE | 65535); }
+/* Where kernels are observed x lies 786432 bytes behind z, if the system maps one behind the other. */
+static void far_between(struct planted *p) {
+  struct pto_tensor z = pto_array_tensor(p->rt, pto_program_find(p->run, "z"));
+  put_reach(p, &z, 122500);
+}
 
 /* The guard between x and z is of 262144 bytes. */
 static void far_of_slot(struct planted *p) {

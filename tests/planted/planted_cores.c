@@ -52,6 +52,7 @@
   X(early_add, "a block adds to the sum before its turn")                                                              \
   X(early_look, "a block reads the sum before its turn, and adds to what it read")                                     \
   X(next_block, "a block of a sync_start task reads the row of the next one without a signal")                         \
+  X(shared_handed, "a block of a sync_start task hands the address of its shared memory to the next one")              \
   X(blocks_meet, "blocks of a sync_start task read each other's rows without a barrier")                               \
   X(tile_unfilled, "AIV1 sums a tile of its UB that it has not filled to its end")                                     \
   X(signal_left, "AIV0 signals twice, AIV1 waits once")                                                                \
@@ -373,7 +374,8 @@ static int both_write_run(const struct pto_kernel_args *a) {
   const uint32_t own = role_of(a) == PTO_ROLE_AIV1;
   if (own || BUG) row(a, 0)[0] = 77;
   row(a, 0)[1 + own] = own;
-  return own ? say(a, 0, 4) : 0;
+  const int status = pto_core_barrier(a);
+  return own ? say(a, status, 4) : status;
 }
 
 static int one_too_many_run(const struct pto_kernel_args *a) {
@@ -381,7 +383,7 @@ static int one_too_many_run(const struct pto_kernel_args *a) {
   const uint32_t own = role_of(a) == PTO_ROLE_AIV1, half = PLANTED_SLOTS / 2;
   const uint32_t end = (own + 1) * half + (!own && BUG);
   for (uint32_t j = own * half; j < end; j++) z[j] = 50 * (own + 1) + j;
-  return 0;
+  return pto_core_barrier(a);
 }
 
 /* Behind a signal of the AIC, which has local memory of its own. */
@@ -693,6 +695,25 @@ static int blocks_meet_run(const struct pto_kernel_args *a) {
   return status;
 }
 
+/* Block 0 hands a number on, or where it is. */
+static int shared_handed_run(const struct pto_kernel_args *a) {
+  const uint32_t block = a->core->block_index;
+  uint64_t *words, word;
+  int status = pto_core_shared(a, 1, sizeof *words, (void **)&words);
+  if (block == 1) TRY(TAKE(0));
+  if (status != 0) return status;
+  if (block == 0) *words = 7;
+  memcpy(&word, row(a, 0), sizeof word);
+  if (block == 1 && BUG) word = *(const uint64_t *)(uintptr_t)word;
+  if (block == 1) row(a, 8)[0] = (uint32_t)word;
+  if (block == 0) word = BUG ? (uintptr_t)words : *words;
+  if (block == 0) memcpy(row(a, 0), &word, sizeof word);
+  if (block == 0) TRY(pto_core_signal_block(a, 1, PTO_ROLE_BIT(PTO_ROLE_AIV0), 0));
+  if (block == 0) TRY(TAKE(1));
+  if (block == 1) TRY(pto_core_signal_block(a, 0, PTO_ROLE_BIT(PTO_ROLE_AIV0), 1));
+  return status;
+}
+
 /* ---- too many, and too few ---- */
 
 static int signal_left_run(const struct pto_kernel_args *a) {
@@ -865,6 +886,7 @@ OF_CLUSTER(all_flags, false)
 static const struct pto_kernel early_add_kernel = KERNEL(early_add, PTO_KERNEL_TURNS, of_sum);
 static const struct pto_kernel early_look_kernel = KERNEL(early_look, PTO_KERNEL_TURNS, of_sum);
 static const struct pto_kernel next_block_kernel = KERNEL(next_block, PTO_KERNEL_WAITS, of_blocks);
+static const struct pto_kernel shared_handed_kernel = KERNEL(shared_handed, PTO_KERNEL_WAITS, of_blocks);
 static const struct pto_kernel blocks_meet_kernel = KERNEL(blocks_meet, PTO_KERNEL_WAITS, of_blocks);
 
 static const struct pto_kernel stencil_kernel = KERNEL(stencil, PTO_KERNEL_WAITS, of_blocks);
@@ -888,6 +910,7 @@ static void put_together(struct planted *p, const struct pto_kernel *kernel) {
 static void stencil(struct planted *p) { put_together(p, &stencil_kernel); }
 static void ring_credit(struct planted *p) { put_together(p, &ring_credit_kernel); }
 static void next_block(struct planted *p) { put_together(p, &next_block_kernel); }
+static void shared_handed(struct planted *p) { put_together(p, &shared_handed_kernel); }
 static void blocks_meet(struct planted *p) { put_together(p, &blocks_meet_kernel); }
 static void last_level(struct planted *p) { put_together(p, &last_level_kernel); }
 static void uneven_rounds(struct planted *p) { put_together(p, &uneven_rounds_kernel); }

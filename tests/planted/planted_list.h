@@ -148,6 +148,22 @@
   X("planted_promises", "by_clock", PLANTED_OBSERVE, "unstable", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)             \
   X("planted_promises", "of_stack", PLANTED_OBSERVE, "address", 0, 1, PLANTED_ANY, PLANTED_ANY)
 
+#define PLANTED_DECLARED_LIST(X)                                                                                       \
+  X("planted_declared", "only_written", PLANTED_OBSERVE, "unneeded", 1, 1, PLANTED_ANY, PLANTED_ANY)                   \
+  X("planted_declared", "copied_over", PLANTED_OBSERVE, "unneeded", 1, 1, PLANTED_ANY, PLANTED_ANY)                    \
+  X("planted_declared", "only_read", PLANTED_OBSERVE, "unneeded", 1, 0, PLANTED_ANY, PLANTED_ANY)                      \
+  X("planted_declared", "table_read", PLANTED_OBSERVE, "unneeded", 1, 0, PLANTED_ANY, PLANTED_ANY)                     \
+  X("planted_declared", "sum_left", PLANTED_OBSERVE, "unneeded", 1, 1, PLANTED_ANY, PLANTED_ANY)                       \
+  X("planted_declared", "sum_looked_at", PLANTED_OBSERVE, "unneeded", 1, 0, PLANTED_ANY, PLANTED_ANY)                  \
+  X("planted_declared", "sum_set", PLANTED_OBSERVE, "mode", 1, 1, PLANTED_ANY, PLANTED_ANY)                            \
+  X("planted_declared", "never_waits", PLANTED_OBSERVE, "unneeded", 1, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)          \
+  X("planted_declared", "turns_untaken", PLANTED_OBSERVE, "unneeded", 1, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)        \
+  X("planted_declared", "heap_read", PLANTED_OBSERVE, "address", 0, 1, PLANTED_ANY, PLANTED_ANY)                       \
+  X("planted_declared", "heap_counted", PLANTED_OBSERVE, "address", 0, 1, PLANTED_ANY, PLANTED_ANY)                    \
+  X("planted_declared", "static_read", PLANTED_OBSERVE, "address", 0, 1, PLANTED_ANY, PLANTED_ANY)                     \
+  X("planted_declared", "part_filled", PLANTED_EXACT, "unfilled", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)  \
+  X("planted_declared", "rows_filled", PLANTED_OBSERVE, "unfilled", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)
+
 #define PLANTED_BESIDE_LIST(X)                                                                                         \
   X("planted_beside", "far_written", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)       \
   X("planted_beside", "far_written", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                   \
@@ -156,6 +172,7 @@
   X("planted_beside", "far_read", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                      \
   X("planted_beside", "far_before", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)        \
   X("planted_beside", "far_before", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                    \
+  X("planted_beside", "edge_before", PLANTED_OBSERVE, "write outside", 0, 0, PLANTED_ANY, PLANTED_ANY)                 \
   X("planted_beside", "too_long", PLANTED_OBSERVE, "beyond array", 0, 0, PLANTED_ANY, PLANTED_ANY)                     \
   X("planted_beside", "too_long", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                      \
   X("planted_beside", "local_far", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                     \
@@ -263,6 +280,7 @@
   X(early_look, "cores", 0, "AIV0 reads bytes [12, 16) of array x", "before its turn", "pto_core_turn(args)")          \
   X(next_block, "cores", 0, "AIV0 of block 0 writes bytes [0, 64) of array x", "AIV0 of block 1 reads them",           \
     "add `pto_core_barrier(args)` to each of the 2 cores, between what it reads and what it writes")                   \
+  X(shared_handed, "unstable", PLANTED_ANY, "is run twice over the same bytes", "of array x (buffer 1) comes out", "") \
   X(blocks_meet, "cores", 0, "AIV0 of block 0 writes bytes [0, 64) of array x", "AIV0 of block 1 reads them",          \
     "add `pto_core_barrier(args)` to each of the 2 cores, between what it reads and what it writes")                   \
   X(last_level, "cores", 0, "AIV0 of block 1 writes bytes [64, 68) of array x", "AIV0 of block 0 reads them",          \
@@ -300,6 +318,7 @@
   PLANTED_HAZARD_LIST(X)                                                                                               \
   PLANTED_KERNEL_LIST(X)                                                                                               \
   PLANTED_PROMISE_LIST(X)                                                                                              \
+  PLANTED_DECLARED_LIST(X)                                                                                             \
   PLANTED_BESIDE_LIST(X)                                                                                               \
   PLANTED_BLOCK_LIST(X)                                                                                                \
   PLANTED_PIPELINE_LIST(X)                                                                                             \
