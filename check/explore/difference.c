@@ -344,7 +344,8 @@ static void add_state(struct pto_explore *explore, const struct pto_explore_outc
   explore->is_unstable = true;
   pto_findings_add(explore->findings, &finding, NULL,
                    "the sequential order gave another result when it was made again: %.300s; a kernel or the "
-                   "orchestration keeps state from one run to the next, or changes an input; orders are not compared",
+                   "orchestration keeps state from one run to the next, changes an input, reads a local variable that "
+                   "it has not set, or takes the time or random numbers; orders are not compared",
                    outcome->text);
 }
 

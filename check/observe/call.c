@@ -254,41 +254,57 @@ void pto_observe_assume_writes(struct pto_observation *o) {
 /* Pages are gone through in blocks of a constant size, by loops that compilers make vectors of. */
 #define BLOCK 4096u
 
-/* What bytes that must not matter are given: the upper half from here, the lower from noise, its last bit from `sel`.
+/* What bytes that must not matter are given: the upper half from here, the rest from noise, the last bit from `sel`.
  * As floats of any width these are numbers which outweigh others, or NaN; and what is read in one place and written to
- * an OUTPUT is not what happens to lie there. */
-static const uint8_t upper_half[] = {[PTO_OBSERVE_NEGATIVE] = 0xf0, [PTO_OBSERVE_POSITIVE] = 0x70};
+ * an OUTPUT is not what happens to lie there.  Of special values noise has all, and they are as they are. */
+static const struct given {
+  uint8_t upper, flip; /* what makes it another value where it would be the one that is there */
+} given_of[] = {[PTO_OBSERVE_NEGATIVE] = {0xf0, 8},
+                [PTO_OBSERVE_POSITIVE] = {0x70, 8},
+                [PTO_OBSERVE_NAN] = {0, 0},
+                [PTO_OBSERVE_INFINITE] = {0, 0}};
+/* NaN as a float of any width, and infinities of both signs as float32 (in OUTPUTs; elsewhere their last bits make them
+ * NaN), by turns.  As a float16 or bfloat16 the latter are 0, and NaN or infinite. */
+static const uint8_t special[] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0x80, 0x7f, 0, 0, 0x80, 0xff};
 
 /* `before`, or another value where `sel` is not 0; in its lower half alone where sel's upper half is 0. */
-static inline uint8_t begun_with(uint8_t before, uint8_t sel, uint8_t noise, uint8_t upper) {
-  const uint8_t changes = sel | 1, given = (uint8_t)(upper | noise | (sel & 1));
-  const uint8_t usual = (uint8_t)((before & ~changes) | (given & changes)), other = before == usual ? usual ^ 8 : usual;
+static inline uint8_t begun_with(uint8_t before, uint8_t sel, uint8_t noise, struct given given) {
+  const uint8_t changes = sel | 1, value = (uint8_t)(given.upper | noise | (sel & 1));
+  const uint8_t usual = (uint8_t)((before & ~changes) | (value & changes));
+  const uint8_t other = before == usual ? usual ^ given.flip : usual;
   return sel ? other : before;
 }
 
 void pto_observe_make_noise(struct pto_observation *o) {
   struct pto_rng rng = {.state = 1};
   uint8_t *noise = o->noise_memory.addr;
-  for (uint64_t i = 0; i < 2 * o->memory->page_bytes; i++) noise[i] = (uint8_t)(pto_rng_next(&rng) & 14);
+  for (uint64_t i = 0; i < 2 * o->memory->page_bytes; i++) {
+    noise[i] = (uint8_t)(pto_rng_next(&rng) & 14);
+    noise[2 * o->memory->page_bytes + i] = special[i % sizeof special];
+  }
 }
 
-/* Each page and pattern has another piece of it. */
+/* Each page and pattern has another piece of it; special values lie alike in all pages, those of one pattern where the
+ * other's are of the other kind. */
 static const uint8_t *noise_of(const struct pto_observation *o, uint64_t page, enum pto_observe_pattern pattern) {
-  return (const uint8_t *)o->noise_memory.addr + pto_mix64(page + pattern) % o->memory->page_bytes;
+  const uint8_t *noise = o->noise_memory.addr;
+  if (pattern == PTO_OBSERVE_NAN) return noise + 2 * o->memory->page_bytes;
+  if (pattern == PTO_OBSERVE_INFINITE) return noise + 2 * o->memory->page_bytes + sizeof special / 2;
+  return noise + pto_mix64(page + pattern) % o->memory->page_bytes;
 }
 
 static void set_block(uint8_t *restrict memory, const uint8_t *restrict before, const uint8_t *restrict sel,
-                      const uint8_t *restrict noise, uint8_t upper) {
-  for (uint32_t i = 0; i < BLOCK; i++) memory[i] = begun_with(before[i], sel[i], noise[i], upper);
+                      const uint8_t *restrict noise, struct given given) {
+  for (uint32_t i = 0; i < BLOCK; i++) memory[i] = begun_with(before[i], sel[i], noise[i], given);
 }
 
 /* Notes what was written; not 0 where something is not as the first run left it. */
 static uint8_t compare_block(const uint8_t *restrict memory, const uint8_t *restrict before,
                              const uint8_t *restrict after, const uint8_t *restrict sel, uint8_t *restrict written,
-                             const uint8_t *restrict noise, uint8_t upper) {
+                             const uint8_t *restrict noise, struct given given) {
   uint8_t any = 0;
   for (uint32_t i = 0; i < BLOCK; i++) {
-    const uint8_t begun = begun_with(before[i], sel[i], noise[i], upper);
+    const uint8_t begun = begun_with(before[i], sel[i], noise[i], given);
     const uint8_t writes = (uint8_t)((after[i] != before[i]) | (memory[i] != begun));
     written[i] |= writes;
     any |= (uint8_t)(writes & (memory[i] != after[i]));
@@ -307,13 +323,14 @@ static void set_page(const struct pto_observation *o, uint32_t slot, enum pto_ob
   const uint8_t *before = pto_observe_at(m, m->before, slot), *sel = pto_observe_at(m, m->sel, slot);
   const uint8_t *classes = pto_observe_at(m, m->classes, slot);
   uint8_t *memory = (uint8_t *)(uintptr_t)page->addr;
-  const uint8_t *noise = noise_of(o, page->addr, pattern), upper = upper_half[pattern];
+  const uint8_t *noise = noise_of(o, page->addr, pattern);
+  const struct given given = given_of[pattern];
   if (page->is_guarded)
     for (uint64_t at = 0; at < m->page_bytes; at += BLOCK)
-      set_block(memory + at, before + at, sel + at, noise + at, upper);
+      set_block(memory + at, before + at, sel + at, noise + at, given);
   else
     for (uint64_t i = 0; i < m->page_bytes; i++)
-      if (!pto_observe_is_of_others(classes[i])) memory[i] = begun_with(before[i], sel[i], noise[i], upper);
+      if (!pto_observe_is_of_others(classes[i])) memory[i] = begun_with(before[i], sel[i], noise[i], given);
 }
 
 /* What a run has shown; true where it differs from the first. */
@@ -322,16 +339,17 @@ static bool compare_page(const struct pto_observation *o, uint32_t slot, enum pt
   const uint8_t *before = pto_observe_at(m, m->before, slot), *sel = pto_observe_at(m, m->sel, slot);
   const uint8_t *after = pto_observe_at(m, m->after, slot), *classes = pto_observe_at(m, m->classes, slot);
   const uint8_t *memory = (const uint8_t *)(uintptr_t)pto_observe_pages(m)[slot].addr;
-  const uint8_t *noise = noise_of(o, pto_observe_pages(m)[slot].addr, pattern), upper = upper_half[pattern];
+  const uint8_t *noise = noise_of(o, pto_observe_pages(m)[slot].addr, pattern);
+  const struct given given = given_of[pattern];
   uint8_t *written = pto_observe_at(m, m->written, slot);
   uint8_t any = 0;
   if (pto_observe_pages(m)[slot].is_guarded) {
     for (uint64_t at = 0; at < m->page_bytes; at += BLOCK)
-      any |= compare_block(memory + at, before + at, after + at, sel + at, written + at, noise + at, upper);
+      any |= compare_block(memory + at, before + at, after + at, sel + at, written + at, noise + at, given);
     return any;
   }
   for (uint64_t i = 0; i < m->page_bytes; i++) {
-    const uint8_t begun = begun_with(before[i], sel[i], noise[i], upper);
+    const uint8_t begun = begun_with(before[i], sel[i], noise[i], given);
     if (pto_observe_is_of_others(classes[i]) || (after[i] == before[i] && memory[i] == begun)) continue;
     written[i] = 1;
     any |= memory[i] != after[i];
@@ -345,10 +363,11 @@ static void note_differences(const struct pto_observation *o, uint32_t slot, enu
   const uint64_t page = pto_observe_pages(m)[slot].addr;
   const uint8_t *before = pto_observe_at(m, m->before, slot), *sel = pto_observe_at(m, m->sel, slot);
   const uint8_t *after = pto_observe_at(m, m->after, slot), *classes = pto_observe_at(m, m->classes, slot);
-  const uint8_t *noise = noise_of(o, page, pattern), upper = upper_half[pattern];
+  const uint8_t *noise = noise_of(o, page, pattern);
+  const struct given given = given_of[pattern];
   for (uint64_t i = 0; i < m->page_bytes; i++) {
     const uint8_t value = ((const uint8_t *)(uintptr_t)page)[i];
-    const uint8_t begun = begun_with(before[i], sel[i], noise[i], upper);
+    const uint8_t begun = begun_with(before[i], sel[i], noise[i], given);
     if (pto_observe_is_of_others(classes[i]) || value == after[i] || (after[i] == before[i] && value == begun))
       continue;
     if (!outcome->first_difference || page + i < outcome->first_difference) outcome->first_difference = page + i;
@@ -387,12 +406,15 @@ static void run_first_waiting(struct pto_observation *o) {
 
 void pto_observe_run_first(struct pto_observation *o) {
   struct pto_observe_memory *m = o->memory;
+  struct pto_observe_around around;
+  pto_observe_around_begin(o, &around);
   const uint64_t begin_ns = pto_observe_now_ns();
   if (o->call.unit->waits && !o->is_refused)
     run_first_waiting(o);
   else
     run_first(o);
   o->call.first_ns = pto_observe_now_ns() - begin_ns;
+  pto_observe_around_end(o, &around, &o->call.left);
   o->call.local = *pto_observed_unit_local(o->port);
   o->call.local_bytes = o->call.local_roles = 0;
   for (uint32_t i = 0; i < PTO_OBSERVED_LOCALS; i++) o->call.local_bytes += o->call.local.bytes[i];
@@ -424,10 +446,15 @@ struct pto_observe_outcome pto_observe_run_again(struct pto_observation *o, enum
   struct pto_observe_memory *m = o->memory;
   struct pto_observe_outcome outcome = {0};
   struct again again = {o, local, 0};
+  struct pto_observe_left_changed left;
+  struct pto_observe_around around;
   for (uint32_t slot = 0; slot < m->pages.count; slot++) set_page(o, slot, pattern);
   pto_observe_statics_set(&o->statics);
   o->call.runs++;
-  if (!pto_observe_memory_try(m, run_again, &again, LIMIT_US + o->call.first_ns / 100)) {
+  pto_observe_around_begin(o, &around);
+  const bool is_back = pto_observe_memory_try(m, run_again, &again, LIMIT_US + o->call.first_ns / 100);
+  pto_observe_around_end(o, &around, &left);
+  if (!is_back) {
     pto_observed_unit_abandon(o->port);
     outcome.caught = m->caught;
     o->summary.is_short |= m->is_full;
@@ -448,7 +475,7 @@ bool pto_observe_has_changed(const struct pto_observation *o, uint32_t slot, uin
   const struct pto_observe_memory *m = o->memory;
   const uint64_t page = pto_observe_pages(m)[slot].addr;
   const uint8_t before = pto_observe_at(m, m->before, slot)[at], sel = pto_observe_at(m, m->sel, slot)[at];
-  const uint8_t begun = begun_with(before, sel, noise_of(o, page, pattern)[at], upper_half[pattern]);
+  const uint8_t begun = begun_with(before, sel, noise_of(o, page, pattern)[at], given_of[pattern]);
   return ((const uint8_t *)(uintptr_t)page)[at] != begun;
 }
 

@@ -15,9 +15,8 @@
 
 #define SAY PTO_OBSERVE_SAY
 
-/* "byte 4 of array z comes out different": what a run over other bytes, or at another time, came to. */
-static void say_difference(struct pto_observe_text *text, const struct pto_observation *o,
-                           const struct pto_observe_outcome *outcome) {
+void pto_observe_say_difference(struct pto_observe_text *text, const struct pto_observation *o,
+                                const struct pto_observe_outcome *outcome) {
   struct pto_observe_object object;
   if (outcome->caught) {
     SAY(text, outcome->caught == SIGVTALRM ? "it does not come back" : "it ends in a signal");
@@ -35,7 +34,7 @@ static void say_effect(struct pto_observe_text *text, const struct pto_observati
                        const struct pto_observe_outcome *effect) {
   if (!effect) return;
   SAY(text, "with other values there, ");
-  say_difference(text, o, effect);
+  pto_observe_say_difference(text, o, effect);
 }
 
 /* ---- findings ---- */
@@ -373,27 +372,6 @@ void pto_observe_report_over(struct pto_observation *o) {
   pto_observe_add(o, PTO_FINDING_LOCAL, NULL, "local memory", remedy.bytes, &o->call.task, &text);
 }
 
-void pto_observe_report_state(struct pto_observation *o, const char *data, uint64_t size_bytes) {
-  struct pto_observe_text text = {.bytes = ""};
-  char name[256];
-  if (!o->lines) o->lines = pto_source_lines_create();
-  pto_source_lines_function(o->lines, data, name, sizeof name);
-  if (strncmp(name, "__gcov", 6) == 0) return; /* counters of coverage */
-  pto_observe_say_unit(&text, o, o->call.label);
-  SAY(&text, " changes %" PRIu64 " byte%s of the static variable %s: it outlives the call, and other cores share it",
-      size_bytes, size_bytes == 1 ? "" : "s", name);
-  pto_observe_add(o, PTO_FINDING_STATE, NULL, "static memory", NULL, &o->call.task, &text);
-}
-
-void pto_observe_report_thread(struct pto_observation *o, const struct pto_observe_outcome *effect) {
-  struct pto_observe_text text = {.bytes = "", .decided = PTO_DECIDED_SAMPLED};
-  pto_observe_say_unit(&text, o, o->call.label);
-  SAY(&text, " depends on thread-local variables of its file, which the calls before it on the thread have left; ");
-  say_effect(&text, o, effect);
-  o->call.is_unstable = true;
-  pto_observe_add(o, PTO_FINDING_STATE, NULL, "thread-local memory", NULL, &o->call.task, &text);
-}
-
 void pto_observe_report_promise(struct pto_observation *o, uint32_t kind, const struct pto_observe_param *param,
                                 uint64_t at, const char *words, const char *remedy) {
   struct pto_observe_text text = {.bytes = ""};
@@ -502,28 +480,6 @@ void pto_observe_report_near(struct pto_observation *o, const struct pto_observe
   text.earlier = &o->call.task;
   text.earlier_param = param;
   pto_observe_add(o, PTO_FINDING_NEAR, param, object.name, NULL, &o->call.task, &text);
-}
-
-void pto_observe_report_unstable(struct pto_observation *o, const struct pto_observe_outcome *effect) {
-  struct pto_observe_text text = {.bytes = ""};
-  pto_observe_say_unit(&text, o, o->call.label);
-  SAY(&text, " is run twice over the same bytes, and the second time ");
-  say_difference(&text, o, effect);
-  SAY(&text,
-      ": it keeps something of its own between calls (on the heap, in a library, in memory of pto_core_private), or "
-      "reads what is no memory of the task; its other reads cannot be told");
-  o->call.is_unstable = true;
-  pto_observe_add(o, PTO_FINDING_UNSTABLE, NULL, NULL, NULL, &o->call.task, &text);
-}
-
-void pto_observe_report_time(struct pto_observation *o, const struct pto_observe_outcome *effect) {
-  struct pto_observe_text text = {.bytes = ""};
-  pto_observe_say_unit(&text, o, o->call.label);
-  SAY(&text, " depends on the time (pto_core_now): at another time, ");
-  say_difference(&text, o, effect);
-  o->call.is_unstable = true;
-  pto_observe_add(o, PTO_FINDING_UNSTABLE, NULL, NULL, "pass what is to vary as a scalar, or in a tensor",
-                  &o->call.task, &text);
 }
 
 /* ---- blocks of one task ---- */

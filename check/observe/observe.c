@@ -10,6 +10,8 @@
 
 /* Calls of one form whose reads are searched byte by byte. */
 #define FULL_SEARCHES 2u
+/* Calls of one form that are asked for what their cores keep: it grows from call to call, so that few may show it. */
+#define PRIVATE_CALLS 16u
 
 /* ---- the run ---- */
 
@@ -148,9 +150,10 @@ static void judge_writes(struct pto_observation *o) {
 /* ---- a unit ---- */
 
 /* Runs over other values, and what they show; true where they are all like the first.  (One that reads what it is about
- * to write may leave there what lay there in both runs, and seem not to have written it.) */
+ * to write may leave there what lay there in both runs, and seem not to have written it.)  What weighs nothing or is
+ * asked for as such shows over special values alone. */
 static bool compare(struct pto_observation *o, struct pto_observe_form *form) {
-  const uint32_t patterns = o->call.is_full ? 2 : 1;
+  const uint32_t patterns = o->call.is_full ? PTO_OBSERVE_NAN + 1 : 1;
   for (uint32_t pattern = 0; pattern < patterns; pattern++) {
     pto_observe_select(o, pto_observe_must_not_matter);
     if (!pto_observe_run_again(o, pattern, pto_observe_all_local(o)).differs) continue;
@@ -158,9 +161,9 @@ static bool compare(struct pto_observation *o, struct pto_observe_form *form) {
     const struct pto_observe_outcome same = pto_observe_run_again(o, pattern, PTO_OBSERVE_NO_LOCAL);
     if (same.differs && pto_observe_is_of_thread(o))
       pto_observe_report_thread(o, &same);
-    else if (same.differs)
+    else if (same.differs && !pto_observe_blame_private(o))
       pto_observe_report_unstable(o, &same);
-    else
+    else if (!same.differs)
       pto_observe_search(o, pattern, !form || form->searches++ < FULL_SEARCHES);
     return false;
   }
@@ -196,6 +199,7 @@ static bool look_at(struct pto_observation *o, struct pto_observe_form *form) {
   const bool notes_stores = o->call.is_full;
   if (notes_stores) pto_observe_call_note_stores(o->memory, true);
   pto_observe_run_first(o);
+  pto_observe_private_end_first(o);
   if (notes_stores) pto_observe_call_note_stores(o->memory, false);
   if (o->memory->is_full) {
     give_up(o);
@@ -204,10 +208,12 @@ static bool look_at(struct pto_observation *o, struct pto_observe_form *form) {
     return false;
   }
   if (pto_observe_statics_end_first(&o->statics, &data, &size_bytes)) pto_observe_report_state(o, data, size_bytes);
+  pto_observe_report_left_changed(o);
   if (o->call.local.over.end) pto_observe_report_over(o);
   const bool are_alike = o->call.status == 0 && compare(o, form);
   pto_observe_report_addresses(o);
   if (are_alike && o->call.is_full) pto_observe_judge_thread(o);
+  if (are_alike && (o->call.is_full || form->calls < PRIVATE_CALLS)) pto_observe_judge_private(o);
   if (are_alike && o->call.is_full) pto_observe_judge_sums(o);
   if (are_alike && o->call.is_full) pto_observe_judge_promises(o, !form || form->calls == 0);
   if (are_alike && o->call.is_full) pto_observe_judge_scalars(o);
@@ -217,6 +223,7 @@ static bool look_at(struct pto_observation *o, struct pto_observe_form *form) {
   if (o->call.unit->waits && o->call.status == PTO_ETIMEOUT) pto_observe_report_spinning(o);
   if (o->call.unit->waits && o->call.status == 0 && o->call.is_full) pto_observe_judge_cores(o, are_alike);
   pto_observe_restore(o);
+  pto_observe_private_leave(o);
   if (o->rehearsal.is_going_on) pto_observe_rehearsal_note(o);
   pto_observe_call_end(o->memory);
   o->summary.calls++;
@@ -241,6 +248,7 @@ static void observe(void *context, const struct pto_observed_unit *unit) {
   bool is_observed = !o->is_refused && (o->rehearsal.is_going_on || pto_observe_is_wanted(o)), knows_writes = false;
   if (is_observed) {
     begin_statics(o);
+    pto_observe_private_begin(o);
     pto_observe_call_begin(o->memory);
     is_observed = pto_observe_declare(o);
     if (!is_observed) give_up(o);
@@ -295,7 +303,7 @@ void pto_observe_group_destroy(struct pto_observe_group *group) {
 static bool reserve_all(struct pto_observation *o) {
   return pto_observe_shadow_init(&o->shadow, o->arena.lo, o->arena.hi - o->arena.lo) &&
          pto_reserve_init(&o->forms_memory, PTO_OBSERVE_FORMS * sizeof(struct pto_observe_form)) &&
-         pto_reserve_init(&o->noise_memory, 2 * o->memory->page_bytes) &&
+         pto_reserve_init(&o->noise_memory, 4 * o->memory->page_bytes) &&
          pto_reserve_init(&o->scratch_memory,
                           o->memory->page_bytes + 2 * sizeof(uint64_t) * (uint64_t)o->memory->pages.capacity);
 }
@@ -361,6 +369,7 @@ void pto_observation_destroy(struct pto_observation *o) {
   free(o->skipped);
   free(o->uses);
   pto_observe_statics_fini(&o->statics);
+  pto_observe_private_fini(&o->own_memory);
   end_guard(o);
   if (o->group) o->group->members[pto_observe_owner(o)] = NULL;
   if (!o->rank)

@@ -97,7 +97,7 @@ static uint32_t piece_of(const struct search *s, uint64_t element) {
 
 /* ---- questions ---- */
 
-/* Whether other values in elements [first, end) alone, of either kind, make a difference. */
+/* Whether other values in elements [first, end) alone, of either kind of the pair, make a difference. */
 static bool matters(struct search *s, uint64_t first, uint64_t end) {
   if (s->stuck_count == MOST_STUCK) return false;
   s->is_over |= s->last_run && s->o->call.runs >= s->last_run;
@@ -109,7 +109,8 @@ static bool matters(struct search *s, uint64_t first, uint64_t end) {
   }
   /* What a maximum reads does not show over the one, and not what a minimum reads over the other. */
   struct pto_observe_outcome outcome = pto_observe_run_again(s->o, s->pattern, PTO_OBSERVE_NO_LOCAL);
-  if (!outcome.differs) outcome = pto_observe_run_again(s->o, !s->pattern, PTO_OBSERVE_NO_LOCAL);
+  if (!outcome.differs)
+    outcome = pto_observe_run_again(s->o, pto_observe_other_pattern(s->pattern), PTO_OBSERVE_NO_LOCAL);
   if (outcome.caught == SIGVTALRM) s->stuck_count++;
   if (outcome.differs && !s->effect.differs) s->effect = outcome;
   return outcome.differs;

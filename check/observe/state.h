@@ -7,7 +7,9 @@
  *   shadow.c          who has written what of the arena
  *   statics.c         static variables of kernels
  *   thread.c          thread-local variables: whether a call depends on what others left there
+ *   private.c         memory of pto_core_private: the same
  *   call.c            what a unit declares, its runs, what they show
+ *   around.c          the floating-point mode, and what kernels are told
  *   rehearsal.c       tasks whose cores wait for each other, on ranks
  *   promises.c        modes, flags, placement
  *   sums.c            what ACCUMULATE adds
@@ -19,6 +21,7 @@
  *   task.c            what all units of a task come to
  *   places.c          what memory and tasks are called
  *   findings.c        sentences about accesses
+ *   state_findings.c  sentences about what outlives a call
  *   core_findings.c   sentences about cores
  *
  * Always true within a unit: `call` describes it; between two runs of it memory is anything, and each run begins with
@@ -74,21 +77,36 @@ struct pto_observe_form {
  * bytes. */
 #define PTO_OBSERVE_STORE_BYTES 32u
 
+/* What a run has left changed and is no memory of tensors; it was put back. */
+struct pto_observe_left_changed {
+  uint64_t usual_float_mode, float_mode; /* sim/host/float_mode.h */
+  bool has_descriptor;                   /* of what the kernels are told */
+  uint64_t descriptor_byte;              /* the first of it, from the payload's tensors on */
+};
+
+/* As it was before a run. */
+struct pto_observe_around {
+  uint64_t float_mode, bytes;
+  uint8_t descriptors[PTO_MAX_TENSORS * (sizeof(struct pto_kernel_tensor) + 2 * sizeof(uint64_t) * PTO_MAX_DIMS) +
+                      PTO_MAX_SCALARS * sizeof(union pto_scalar)];
+};
+
 struct pto_observe_call {
   const struct pto_observed_unit *unit;
   const struct pto_payload *payload;
   struct pto_observe_told_task task;
   struct pto_observe_param params[PTO_MAX_TENSORS];
   uint32_t param_count;
-  uint32_t label;                  /* of the unit in its task */
-  bool is_unstable;                /* runs alike came out different: it says nothing of its cores */
-  bool has_others;                 /* the task has other units */
-  bool has_shared;                 /* some byte is of class SHARED */
-  struct pto_observed_local local; /* of each core's local memory, what may matter */
-  uint64_t local_bytes;            /* all of that */
-  uint8_t local_roles;             /* PTO_ROLE_BITs of the cores on which repeated runs fill it; 0: all */
-  int status;                      /* of the first run */
-  uint32_t spinning_core;          /* that never came back in it, with PTO_ETIMEOUT */
+  uint32_t label;                       /* of the unit in its task */
+  bool is_unstable;                     /* runs alike came out different: it says nothing of its cores */
+  bool has_others;                      /* the task has other units */
+  bool has_shared;                      /* some byte is of class SHARED */
+  struct pto_observed_local local;      /* of each core's local memory, what may matter */
+  uint64_t local_bytes;                 /* all of that */
+  uint8_t local_roles;                  /* PTO_ROLE_BITs of the cores on which repeated runs fill it; 0: all */
+  int status;                           /* of the first run */
+  struct pto_observe_left_changed left; /* by the first run */
+  uint32_t spinning_core;               /* that never came back in it, with PTO_ETIMEOUT */
   uint64_t first_ns;
   struct pto_observe_form *form_entry;   /* its kernels and shapes; NULL: there is no room for it */
   bool is_full;                          /* all is asked of it, not only what every call is asked */
@@ -166,6 +184,25 @@ struct pto_observe_use {
 
 struct pto_observe_cores;
 
+/* Of one core of the unit, memory that its kernels keep (pto_core_private). */
+struct pto_observe_own {
+  struct pto_observed_own now;
+  uint64_t at; /* of its bytes among those of all cores of the unit */
+  uint32_t core, role, block_index;
+};
+/* What a kind of core was left with by the last call on one of them. */
+struct pto_observe_left_own {
+  uint8_t *bytes; /* NULL: nothing was */
+  uint64_t size_bytes, task_number;
+};
+struct pto_observe_private {
+  struct pto_observe_own *cores; /* of the unit */
+  size_t count, capacity;
+  uint8_t *begun, *other; /* what the unit began with, of all of them, and what it might have begun with */
+  uint64_t begun_bytes, begun_capacity;
+  struct pto_observe_left_own left[2]; /* of AIC, AIV */
+};
+
 /* Bytes that a rehearsed unit changed, as they were. */
 struct pto_observe_undo {
   uint64_t addr, size_bytes;
@@ -217,7 +254,8 @@ struct pto_observation {
   bool is_refused; /* another run of the process is being observed, so this one is not */
   struct pto_observe_call call;
   struct pto_observe_statics statics;
-  struct pto_observe_cores *cores; /* NULL: no unit that waits was met yet */
+  struct pto_observe_private own_memory; /* of cores */
+  struct pto_observe_cores *cores;       /* NULL: no unit that waits was met yet */
   struct pto_observe_rehearsal rehearsal;
   struct pto_observe_task *tasks; /* begun and not over */
   size_t task_count, task_capacity;
@@ -228,7 +266,7 @@ struct pto_observation {
   struct pto_observe_use *uses; /* of all runs */
   size_t use_count, use_capacity;
   struct pto_reserve forms_memory;
-  struct pto_reserve noise_memory;   /* two pages of it */
+  struct pto_reserve noise_memory;   /* two pages of it, and two of special values */
   struct pto_reserve scratch_memory; /* a page of kinds, and the unit's slots in order of addresses */
   struct pto_observe_summary summary;
 };
@@ -251,8 +289,13 @@ struct pto_observe_outcome {
   uint64_t last_difference;
 };
 
-/* Values for bytes that must not matter: each differs from the true one. */
-enum pto_observe_pattern { PTO_OBSERVE_NEGATIVE, PTO_OBSERVE_POSITIVE };
+/* Values for bytes that must not matter.  Of the first pair each differs from the true one; the other pair has special
+ * values of floats, NaN or infinite, one where the other has the other. */
+enum pto_observe_pattern { PTO_OBSERVE_NEGATIVE, PTO_OBSERVE_POSITIVE, PTO_OBSERVE_NAN, PTO_OBSERVE_INFINITE };
+/* The other one of its pair. */
+static inline enum pto_observe_pattern pto_observe_other_pattern(enum pto_observe_pattern pattern) {
+  return (enum pto_observe_pattern)(pattern ^ 1u);
+}
 
 /* Which of all who are observed together it is. */
 static inline uint32_t pto_observe_owner(const struct pto_observation *o) { return o->rank ? o->rank->index : 0; }
@@ -369,6 +412,11 @@ bool pto_observe_is_as_first(const struct pto_observation *o, const struct pto_o
 /* check/observe/sums.c: of parameters that are ACCUMULATE. */
 void pto_observe_judge_sums(struct pto_observation *o);
 
+/* check/observe/around.c: before and behind each run; what it has changed is put back. */
+void pto_observe_around_begin(const struct pto_observation *o, struct pto_observe_around *around);
+void pto_observe_around_end(struct pto_observation *o, const struct pto_observe_around *around,
+                            struct pto_observe_left_changed *left);
+
 /* check/observe/uses.c: what the unit did with what its kernel declares; `is_known`: it was looked at, and its runs
  * were alike. */
 void pto_observe_note_uses(struct pto_observation *o, bool is_known);
@@ -389,8 +437,24 @@ bool pto_observe_in_child(struct pto_observation *o, void (*ask)(struct pto_obse
                           size_t size);
 /* Whether the call comes out different on a new thread. */
 void pto_observe_judge_thread(struct pto_observation *o);
+/* What a run over the true memory comes to in a child process, in which `set` is called first; as the first run, where
+ * there is no child. */
+struct pto_observe_outcome pto_observe_run_in_child(struct pto_observation *o,
+                                                    void (*set)(struct pto_observation *o, const void *context),
+                                                    const void *context);
 /* Two runs over the same bytes differ: whether thread-local variables are the reason, as far as can be told. */
 bool pto_observe_is_of_thread(struct pto_observation *o);
+
+/* check/observe/private.c: before the first run of a unit, and behind it; nothing where the unit does not wait. */
+void pto_observe_private_begin(struct pto_observation *o);
+void pto_observe_private_end_first(struct pto_observation *o);
+/* Whether the call comes out different on a core of which other calls have used the memory, or none. */
+void pto_observe_judge_private(struct pto_observation *o);
+/* Two runs over the same bytes differ: whether that memory is the reason; then it is told. */
+bool pto_observe_blame_private(struct pto_observation *o);
+/* After the last run of a unit: what it leaves. */
+void pto_observe_private_leave(struct pto_observation *o);
+void pto_observe_private_fini(struct pto_observe_private *own_memory);
 
 /* check/observe/cores.c: of a unit that waits, after its other runs. */
 void pto_observe_judge_cores(struct pto_observation *o, bool runs_were_alike);
@@ -483,6 +547,9 @@ const struct pto_observe_param *pto_observe_nearest(const struct pto_observation
 uint64_t pto_observe_element_bytes(const struct pto_observation *o, uint64_t lo, uint64_t hi);
 
 /* check/observe/findings.c */
+/* "byte 4 of array z comes out different": what a run over other bytes, or at another time, came to. */
+void pto_observe_say_difference(struct pto_observe_text *text, const struct pto_observation *o,
+                                const struct pto_observe_outcome *outcome);
 /* "declare param 0 INOUT, `pto_inout(&x)`". */
 void pto_observe_say_inout(struct pto_observe_text *remedy, const struct pto_observe_param *param);
 /* Adds a finding of the task.  `param` NULL: of none; `array` NULL: it is about no memory of its own; `remedy` NULL or
@@ -509,9 +576,6 @@ void pto_observe_report_local(struct pto_observation *o, struct pto_observe_rang
 void pto_observe_report_over(struct pto_observation *o);
 /* The predicate of the task in this slot has read its element; nothing, where that was written. */
 void pto_observe_report_predicate(struct pto_observation *o, uint32_t slot, int64_t element);
-void pto_observe_report_state(struct pto_observation *o, const char *data, uint64_t size_bytes);
-/* The call depends on what a call before it left in thread-local variables. */
-void pto_observe_report_thread(struct pto_observation *o, const struct pto_observe_outcome *effect);
 /* "byte 4 of z … WORDS; REMEDY", of a byte of this parameter.  `remedy` NULL: none is known. */
 void pto_observe_report_promise(struct pto_observation *o, uint32_t kind, const struct pto_observe_param *param,
                                 uint64_t at, const char *words, const char *remedy);
@@ -525,10 +589,22 @@ uint32_t pto_observe_param_of_scalar(const struct pto_kernel *kernel, uint32_t i
 void pto_observe_report_addresses(struct pto_observation *o);
 void pto_observe_report_near(struct pto_observation *o, const struct pto_observe_access *a,
                              const struct pto_observe_access *b);
+void pto_observe_report_blocks(struct pto_observation *o, const struct pto_observe_access *a,
+                               const struct pto_observe_access *b, uint64_t lo, uint64_t hi);
+
+/* check/observe/state_findings.c */
+void pto_observe_report_state(struct pto_observation *o, const char *data, uint64_t size_bytes);
+/* The call depends on what a call before it left in thread-local variables. */
+void pto_observe_report_thread(struct pto_observation *o, const struct pto_observe_outcome *effect);
+/* The call depends on these bytes, as own->at counts, of a core's memory of pto_core_private: it comes out different
+ * "where …". */
+void pto_observe_report_private(struct pto_observation *o, const struct pto_observe_own *own,
+                                struct pto_observe_range bytes, const char *words,
+                                const struct pto_observe_outcome *effect);
+/* call.left, where the first run has left something of it changed. */
+void pto_observe_report_left_changed(struct pto_observation *o);
 /* Of another time than in the first run. */
 void pto_observe_report_time(struct pto_observation *o, const struct pto_observe_outcome *effect);
 void pto_observe_report_unstable(struct pto_observation *o, const struct pto_observe_outcome *effect);
-void pto_observe_report_blocks(struct pto_observation *o, const struct pto_observe_access *a,
-                               const struct pto_observe_access *b, uint64_t lo, uint64_t hi);
 
 #endif

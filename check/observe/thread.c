@@ -10,6 +10,7 @@
 #include <check/observe/state.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +18,14 @@
 
 /* After so long the child waits for something that this process alone has: it counts as not asked. */
 #define CHILD_SECONDS 60u
+
+/* What the kernel, or the C library that stops it, has to say was said or is not the program's. */
+static void be_silent(void) {
+  const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  if (nowhere < 0) return;
+  (void)dup2(nowhere, STDOUT_FILENO);
+  (void)dup2(nowhere, STDERR_FILENO);
+}
 
 bool pto_observe_in_child(struct pto_observation *o, void (*ask)(struct pto_observation *o, void *answer), void *answer,
                           size_t size) {
@@ -26,6 +35,7 @@ bool pto_observe_in_child(struct pto_observation *o, void (*ask)(struct pto_obse
   const pid_t child = fork();
   if (child == 0) {
     pto_process_limit(CHILD_SECONDS);
+    be_silent();
     ask(o, answer);
     _exit(write(ends[1], answer, size) != (ssize_t)size);
   }
@@ -39,15 +49,33 @@ bool pto_observe_in_child(struct pto_observation *o, void (*ask)(struct pto_obse
   return got == (ssize_t)size;
 }
 
-static void run_renewed(struct pto_observation *o, void *answer) {
+struct run_with {
+  void (*set)(struct pto_observation *o, const void *context);
+  const void *context;
+  struct pto_observe_outcome outcome;
+};
+
+static void run_with(struct pto_observation *o, void *answer) {
+  struct run_with *run = answer;
+  run->set(o, run->context);
+  run->outcome = pto_observe_run_again(o, PTO_OBSERVE_NEGATIVE, PTO_OBSERVE_NO_LOCAL);
+}
+
+struct pto_observe_outcome pto_observe_run_in_child(struct pto_observation *o,
+                                                    void (*set)(struct pto_observation *o, const void *context),
+                                                    const void *context) {
+  struct run_with run = {.set = set, .context = context};
+  pto_observe_select(o, NULL);
+  return pto_observe_in_child(o, run_with, &run, sizeof run) ? run.outcome : (struct pto_observe_outcome){0};
+}
+
+static void renew(struct pto_observation *o, const void *context) {
+  (void)context;
   pto_observe_statics_renew(&o->statics);
-  *(struct pto_observe_outcome *)answer = pto_observe_run_again(o, PTO_OBSERVE_NEGATIVE, PTO_OBSERVE_NO_LOCAL);
 }
 
 static struct pto_observe_outcome run_in_new_thread(struct pto_observation *o) {
-  struct pto_observe_outcome outcome = {0};
-  pto_observe_select(o, NULL);
-  return pto_observe_in_child(o, run_renewed, &outcome, sizeof outcome) ? outcome : (struct pto_observe_outcome){0};
+  return pto_observe_run_in_child(o, renew, NULL);
 }
 
 void pto_observe_judge_thread(struct pto_observation *o) {

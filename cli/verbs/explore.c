@@ -67,7 +67,8 @@ static void help(const struct pto_run_options *options) {
   puts("");
   pto_run_options_help(PTO_VERB_explore, extra);
   puts("\nExit status 0 where no order differs, 1 where one does, 2 for bad arguments, 3 where the sequential run "
-       "failed.");
+       "failed, "
+       "or a\nlater one for want of memory, threads or files.");
 }
 
 static int check_options(struct explore_command *c) {

@@ -14,7 +14,7 @@
  *                      theirs, and what they said cannot be taken back: they are run once, and the observer is told
  *
  * Always true: in a run of a unit local memories are zero at the begin, or filled as that run asks; so two runs over
- * the same global memory differ only where a kernel keeps something of its own.
+ * the same global memory differ only where a kernel keeps something of its own, in memory of pto_core_private too.
  *
  * The control thread.  To add an engine: its struct pto_observed_ops in its port's ops.
  */
@@ -48,6 +48,14 @@ struct pto_observed_fill {
   uint64_t begin, end;
   uint8_t value;
   uint8_t roles; /* PTO_ROLE_BITs of the cores that are filled so; 0: all */
+};
+
+/* Memory that the kernels of a core keep there (pto_core_private). */
+struct pto_observed_own {
+  uint8_t *bytes; /* NULL: they have none yet */
+  uint64_t size_bytes;
+  const void *call; /* the last one that asked for it returns to */
+  bool has_drop;    /* it holds more than plain bytes */
 };
 
 struct pto_engine_observer {
@@ -84,6 +92,7 @@ struct pto_observed_ops {
   uint32_t (*give_up)(struct pto_port *port, const char *sentence); /* NULL: no unit waits */
   void (*abandon)(struct pto_port *port);
   const struct pto_observed_local *(*local)(struct pto_port *port);
+  struct pto_observed_own (*own)(struct pto_port *port, uint32_t core);                 /* NULL: no unit waits */
   void (*schedule)(struct pto_port *port, const struct pto_observe_schedule *schedule); /* NULL: no unit waits */
   uint32_t (*siblings)(struct pto_port *port, const struct pto_message *message, struct pto_message *all,
                        uint32_t capacity); /* NULL: no call passes */
@@ -130,6 +139,11 @@ static inline uint32_t pto_observed_siblings(struct pto_port *port, const struct
 /* After the first run of a unit: what that has touched.  It holds for the runs behind it. */
 static inline const struct pto_observed_local *pto_observed_unit_local(struct pto_port *port) {
   return port->ops->observed->local(port);
+}
+
+/* Of a core of a unit that waits, between its runs too: it stays where it is, and as the last run left it. */
+static inline struct pto_observed_own pto_observed_unit_own(struct pto_port *port, uint32_t core) {
+  return port->ops->observed->own(port, core);
 }
 
 /* ---- for engines ---- */

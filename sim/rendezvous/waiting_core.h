@@ -48,8 +48,9 @@ struct pto_waiting_core {
   uint64_t begin;         /* the engine's: when it began */
   uint64_t ran_ns;        /* the engine's, for the watchdog: what its pieces took so far */
   void *stack;
-  void *own;        /* memory that its kernels keep (pto_core_private) */
-  const void *call; /* its kernel's last call returns to */
+  void *own;            /* memory that its kernels keep (pto_core_private) */
+  const void *call;     /* its kernel's last call returns to */
+  const void *own_call; /* the last call that asked for that memory returns to */
   uint64_t own_bytes;
   void (*drop_own)(void *memory);
   char *usual_message; /* view->message of kernels that do not wait */

@@ -220,6 +220,11 @@ static const struct pto_observed_local *engine_local(struct pto_port *port) {
   return &engine->local;
 }
 
+static struct pto_observed_own engine_own(struct pto_port *port, uint32_t core) {
+  const struct pto_waiting_core *waiting = &engine_of(port)->solo.waiting.cores[core];
+  return (struct pto_observed_own){waiting->own, waiting->own_bytes, waiting->own_call, waiting->drop_own != NULL};
+}
+
 /* ---- units ---- */
 
 static const struct pto_message *queued(const struct engine_observe *engine, uint32_t nth) {
@@ -337,6 +342,7 @@ static const struct pto_observed_ops observed = {.set = engine_set,
                                                  .give_up = engine_give_up,
                                                  .later = engine_later,
                                                  .local = engine_local,
+                                                 .own = engine_own,
                                                  .schedule = engine_schedule};
 static const struct pto_port_ops ops = {.begin_run = engine_begin_run,
                                         .end_run = engine_end_run,

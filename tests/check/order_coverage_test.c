@@ -73,7 +73,7 @@ static void expect_rows(const struct pto_trace *trace, bool is_rank, uint64_t wa
   expect_row(&coverage, PTO_COVERAGE_HELD, 0, 1, is_rank ? NULL : "explore");
   expect_row(&coverage, PTO_COVERAGE_WAITING_TASKS, 0, waiting_tasks, waiting_tasks ? observe : NULL);
   expect_row(&coverage, PTO_COVERAGE_BETWEEN_WAITS, 0, talking_tasks, talking_tasks ? "explore" : NULL);
-  expect_row(&coverage, PTO_COVERAGE_SEEDS, 1, PTO_COVERAGE_UNCOUNTED, "--seed N");
+  expect_row(&coverage, PTO_COVERAGE_SEEDS, 1, PTO_COVERAGE_UNCOUNTED, "check --seed N");
 }
 
 static void test_each_row_counts_what_the_orchestration_has(void **state) {

@@ -161,9 +161,10 @@ static void assert_is_complete(json_t *finding) {
     const bool has_param = json_is_integer(json_array_get(json_object_get(finding, "params"), k));
     is_whole &= !has_task || has_text(json_array_get(json_object_get(finding, "kernels"), k));
     is_whole &= !has_task || json_is_object(json_array_get(json_object_get(finding, "places"), k));
-    if (!has_param || strcmp(kind, "unneeded") == 0) continue;
-    is_whole &= has_text(json_array_get(json_object_get(finding, "arrays"), k));
-    is_whole &= strcmp(kind, "address") == 0 || has_text(json_array_get(json_object_get(finding, "extents"), k));
+    is_whole &= !has_param || has_text(json_array_get(json_object_get(finding, "arrays"), k)) ||
+                strcmp(kind, "unneeded") == 0; /* of a kernel, whatever it is called with */
+    is_whole &= !has_param || has_text(json_array_get(json_object_get(finding, "extents"), k)) ||
+                strcmp(kind, "address") == 0 || strcmp(kind, "unneeded") == 0;
   }
   if (strcmp(kind, "RAW") == 0 || strcmp(kind, "WAW") == 0 || strcmp(kind, "WAR") == 0)
     is_whole &= has_text(json_array_get(json_object_get(finding, "extents"), 1));
@@ -177,7 +178,7 @@ static void assert_shows_again(const struct planted_row *row, const char *kind, 
   const bool is_why = strncmp(command, "why ", 4) == 0;
   const int code = pto_ptosim_run(is_why ? "%s" : "%s --quiet --json -", command);
   bool is_again = is_why && code == 0 && strstr(pto_ptosim_last.out, "neither edge nor path");
-  if (!is_why && (code == 0 || code == 1)) { /* notes end with 0 */
+  if (!is_why && code == !is_note(row)) {
     json_t *root = pto_ptosim_parse(pto_ptosim_last.out), *finding;
     size_t i;
     json_array_foreach(json_object_get(root, "findings"), i, finding)

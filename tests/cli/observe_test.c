@@ -197,13 +197,13 @@ static void test_what_a_kernel_declares_and_does_not_need_is_a_note(void **state
       {"only_written",
        "unneeded: kernel twice_inout declares param 1 y (inout), and each of its calls writes all of it "
        "and reads nothing of what was there; the first is task 1; submitted at planted_declared.c:"},
-      {"only_written", "; declare param 1 OUTPUT\n"},
+      {"only_written", "; declare param 1 OUTPUT [sampled]\n"},
       {"only_read", "none of its calls writes it"},
       {"sum_left", "none of its calls adds to it; the first is task 1; submitted at planted_declared.c:"},
-      {"sum_left", "; leave param 1 out\n"},
-      {"sum_looked_at", "; declare param 0 INPUT\n"},
+      {"sum_left", "; leave param 1 out [sampled]\n"},
+      {"sum_looked_at", "; declare param 0 INPUT [sampled]\n"},
       {"never_waits", "declares PTO_KERNEL_WAITS, and none of its calls makes one of pto/core.h"},
-      {"turns_untaken", "; take PTO_KERNEL_TURNS out of its flags\n"},
+      {"turns_untaken", "; take PTO_KERNEL_TURNS out of its flags [sampled]\n"},
       {"part_filled",
        "unfilled: 1 of the 64 elements of array w, an output, no task declares to write, from [3,15] on"},
       {"rows_filled",
@@ -224,6 +224,52 @@ static void test_what_a_kernel_declares_and_does_not_need_is_a_note(void **state
   assert_null(strstr(pto_ptosim_last.out, "unneeded"));
 }
 
+/* Each of these is told with these words, and as often as it is made: nothing of it stays for the calls behind. */
+static void test_what_outlives_a_call_is_told_and_put_back(void **state) {
+  static const struct {
+    const char *bug, *words, *count;
+  } told[] = {
+      {"rounds_up",
+       "state: task 0 (third) leaves the thread's floating-point mode changed (it rounds upward): it outlives the "
+       "call, "
+       "and other kernels compute with it",
+       "  2 found\n"},
+      {"counts_in_shape",
+       "state: task 0 (copy_back) changes `args->tensors[1].shape[1]`, which the kernel may only read: it outlives the "
+       "call, and other blocks and cores of the task share it",
+       "  1 found\n"},
+      {"core_sum",
+       "state: task 0 (reduce) depends on bytes [0, 4) of the 80 that its core keeps (pto_core_private at "
+       "planted_state.c:",
+       "  1 found\n"},
+      {"core_most", ", which it has not written itself: where it is as task 2 leaves it, byte 4 of array z",
+       "  1 found\n"},
+      {"core_scratch", ", which it has not written itself: where the same call has been there before", "  4 found\n"},
+  };
+  if (!pto_ptosim_reports_faults) skip(); /* a sanitizer's build compares nothing */
+  for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
+    const int code =
+        pto_ptosim_run("check %s/planted/planted_state.so --case %s --observe", pto_ptosim_build(), told[i].bug);
+    if (code != 1 || !strstr(pto_ptosim_last.out, told[i].words) || !strstr(pto_ptosim_last.out, told[i].count))
+      fail_msg("of %s: %s", told[i].bug, pto_ptosim_last.out);
+    assert_null(strstr(pto_ptosim_last.out, "unstable"));
+    assert_string_equal(pto_ptosim_last.err, ""); /* repeated runs that crash say nothing */
+  }
+}
+
+/* Each element that matters is among them, whichever of the two special values it had. */
+static void test_what_special_values_show_is_told_whole(void **state) {
+  static const char *const bugs[] = {"weight_zero", "asks_nan", "asks_infinite"};
+  if (!pto_ptosim_reports_faults) skip(); /* a sanitizer's build compares nothing */
+  for (size_t i = 0; i < sizeof bugs / sizeof *bugs; i++) {
+    assert_int_equal(
+        pto_ptosim_run("check %s/planted/planted_state.so --case %s --observe", pto_ptosim_build(), bugs[i]), 1);
+    assert_non_null(
+        strstr(pto_ptosim_last.out, " reads bytes [0, 64) of buffer 2 (elements [0,0] to [0,15] of f32[1,16])"));
+    assert_non_null(strstr(pto_ptosim_last.out, " (and 1 more like it) [sampled]\n"));
+  }
+}
+
 static void test_only_the_tasks_asked_for_are_observed(void **state) {
   if (!pto_ptosim_reports_faults) skip(); /* a sanitizer's build compares nothing */
   assert_int_equal(pto_ptosim_run("check war_reuse --case short --observe --observe-tasks 3-7 --json -"), 0);
@@ -232,7 +278,8 @@ static void test_only_the_tasks_asked_for_are_observed(void **state) {
   assert_int_equal(pto_json_integer(root, "calls_left_out"), 195);
   json_decref(root);
   assert_int_equal(pto_ptosim_run("check war_reuse --case short --observe --observe-calls 2"), 0);
-  assert_non_null(strstr(pto_ptosim_last.out, "kernel calls left out, as asked (check --observe)"));
+  assert_non_null(
+      strstr(pto_ptosim_last.out, "kernel calls left out, as asked (ptosim check war_reuse --case short --observe)"));
 }
 
 static void test_a_run_that_fails_leaves_with_3_and_its_sentence(void **state) {
@@ -345,6 +392,8 @@ int main(void) {
       cmocka_unit_test(test_a_broken_promise_is_told_with_what_keeps_it),
       cmocka_unit_test(test_a_far_write_is_told_of_the_nearest_array_alone),
       cmocka_unit_test(test_what_a_kernel_declares_and_does_not_need_is_a_note),
+      cmocka_unit_test(test_what_outlives_a_call_is_told_and_put_back),
+      cmocka_unit_test(test_what_special_values_show_is_told_whole),
       cmocka_unit_test(test_only_the_tasks_asked_for_are_observed),
       cmocka_unit_test(test_a_run_that_fails_leaves_with_3_and_its_sentence),
       cmocka_unit_test(test_wrong_arguments_leave_with_2),

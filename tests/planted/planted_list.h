@@ -164,6 +164,19 @@
   X("planted_declared", "part_filled", PLANTED_EXACT, "unfilled", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)  \
   X("planted_declared", "rows_filled", PLANTED_OBSERVE, "unfilled", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)
 
+#define PLANTED_STATE_LIST(X)                                                                                          \
+  X("planted_state", "weight_zero", PLANTED_OBSERVE, "read output", 0, 1, PLANTED_ANY, PLANTED_ANY)                    \
+  X("planted_state", "asks_nan", PLANTED_OBSERVE, "read output", 0, 1, PLANTED_ANY, PLANTED_ANY)                       \
+  X("planted_state", "asks_infinite", PLANTED_OBSERVE, "read output", 0, 1, PLANTED_ANY, PLANTED_ANY)                  \
+  X("planted_state", "halo_zero", PLANTED_OBSERVE, "read outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)           \
+  X("planted_state", "core_sum", PLANTED_OBSERVE, "state", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                   \
+  X("planted_state", "core_most", PLANTED_OBSERVE, "state", 3, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                  \
+  X("planted_state", "core_handed", PLANTED_OBSERVE, "state", 1, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                \
+  X("planted_state", "core_table", PLANTED_OBSERVE, "state", 1, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                 \
+  X("planted_state", "core_scratch", PLANTED_OBSERVE, "state", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)               \
+  X("planted_state", "rounds_up", PLANTED_OBSERVE, "state", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                  \
+  X("planted_state", "counts_in_shape", PLANTED_OBSERVE, "state", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)
+
 #define PLANTED_BESIDE_LIST(X)                                                                                         \
   X("planted_beside", "far_written", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)       \
   X("planted_beside", "far_written", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                   \
@@ -319,6 +332,7 @@
   PLANTED_KERNEL_LIST(X)                                                                                               \
   PLANTED_PROMISE_LIST(X)                                                                                              \
   PLANTED_DECLARED_LIST(X)                                                                                             \
+  PLANTED_STATE_LIST(X)                                                                                                \
   PLANTED_BESIDE_LIST(X)                                                                                               \
   PLANTED_BLOCK_LIST(X)                                                                                                \
   PLANTED_PIPELINE_LIST(X)                                                                                             \
