@@ -40,6 +40,17 @@ static void give_values(struct pto_context *context, const struct pto_command *c
   snprintf(remark->remedy, sizeof remark->remedy, "write it before the dispatch");
 }
 
+/* Where a dispatch had it as an input before, that one's tasks may have written it. */
+static void read_back(struct pto_context *context, const struct pto_command *command) {
+  const struct pto_device_record *record = command->record;
+  if (record->has_values || record->is_read_early) return;
+  struct pto_context_remark *remark = begin(context, PTO_REMARK_READ_BACK, command);
+  if (!remark) return;
+  snprintf(remark->sentence, sizeof remark->sentence,
+           "the host reads %s before anything has written it, so it is zeros", pto_device_record_name(record).text);
+  snprintf(remark->remedy, sizeof remark->remedy, "read it behind the dispatch that has it as an output");
+}
+
 static void take_input(const struct pto_command *command, struct pto_device_record *record) {
   if (record->has_values || record->is_read_early) return;
   record->is_read_early = true;
@@ -50,6 +61,7 @@ static void take_input(const struct pto_command *command, struct pto_device_reco
 void pto_context_remark_queued(struct pto_context *context, const struct pto_command *command) {
   if (command->kind == PTO_COMMAND_WRITE || command->kind == PTO_COMMAND_COPY)
     give_values(context, command, command->record);
+  if (command->kind == PTO_COMMAND_READ) read_back(context, command);
   if (command->kind != PTO_COMMAND_DISPATCH) return;
   for (uint32_t i = 0; i < command->input_count; i++) take_input(command, command->bound[i]);
   for (uint32_t i = 0; i < command->output_count; i++)

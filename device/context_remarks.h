@@ -3,7 +3,7 @@
  * Remarks of a context on the program that drives it: what no call refuses and no task declares, and is wrong all the
  * same.  For tools (context_watch.h); a context without a watch that asks makes none.
  *
- * Owned by the context.  Calls write those of PTO_REMARK_READ_EARLY under its lock, the executor the others; who is
+ * Owned by the context.  The executor writes those of PTO_REMARK_REPEATS, calls the others under its lock; who is
  * told of them by the watch reads them when it has ended.
  */
 #ifndef PTO_CONTEXT_REMARKS_H
@@ -14,6 +14,7 @@
 enum pto_context_remark_kind {
   PTO_REMARK_REPEATS,    /* a program that says `repeats` would submit something else */
   PTO_REMARK_READ_EARLY, /* a tensor is an input, and then the host gives it its first values */
+  PTO_REMARK_READ_BACK,  /* the host reads a tensor that nothing has given values */
   PTO_REMARK_COUNT
 };
 

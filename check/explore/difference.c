@@ -84,10 +84,9 @@ struct telling {
 
 #define CORES_REMEDY "order these cores with `pto_core_signal` and `pto_core_wait`"
 
-/* Why an order may matter that no declared byte explains: what there is to look at first, and what is left then. */
-#define UNDECLARED                                                                                                     \
-  "a kernel touches what its task does not declare (`ptosim check --observe` tells which); if none does, the "         \
-  "orchestration uses memory by itself, without waiting"
+/* Why an order may matter that no declared byte explains. */
+#define BY_ITSELF "the orchestration changes, frees or reads memory by itself, without waiting"
+#define UNDECLARED "a kernel touches what its task does not declare (`ptosim check --observe` tells whether one does)"
 
 static void set_access(const struct pto_explore_touch *touch, struct pto_finding *finding, int side) {
   const uint64_t base = touch->base;
@@ -108,7 +107,7 @@ static bool describe_common(const struct pto_explore *explore, uint64_t first, u
     return false;
   }
   if (!pto_explore_graph_shares_bytes(&explore->graph, first, second, &a, &b)) {
-    snprintf(text, size, "neither declares to write a byte that the other declares, so " UNDECLARED);
+    snprintf(text, size, "neither declares to write a byte that the other declares, so " UNDECLARED ", or " BY_ITSELF);
     return false;
   }
   set_access(a, &telling->finding, first > second);
@@ -146,6 +145,12 @@ static const struct pto_explore_event *find_other_core(const struct pto_explore 
   return NULL;
 }
 
+/* Whether the run made last made its calls in the reference's order: then it is no call that another one disturbs. */
+static bool has_usual_order(const struct pto_explore *explore) {
+  const uint64_t hash = pto_explore_order_hash(explore->log.steps, explore->log.step_count);
+  return hash == explore->reference_order;
+}
+
 /* What the orchestration had done that it has not in sequence. */
 static void describe_position(const struct pto_explore *explore, const struct pto_explore_hold *hold, const char *held,
                               struct telling *telling) {
@@ -173,8 +178,12 @@ static void describe_position(const struct pto_explore *explore, const struct pt
              pto_role_name(other->role), other->block_index, place);
   else
     snprintf(telling->reason, sizeof telling->reason,
-             "%s ran after task %" PRIu64 " was submitted, and that alone makes the difference, so " UNDECLARED "%s",
-             held, pto_explore_submits(hold->position) - 1, place);
+             "%s ran after task %" PRIu64 " was submitted, and that alone makes the difference%s%s", held,
+             pto_explore_submits(hold->position) - 1,
+             has_usual_order(explore) ? ": calls came in the order of the sequential run. So " BY_ITSELF
+                                        "; if it does not, " UNDECLARED
+                                      : ", so " BY_ITSELF ", or " UNDECLARED,
+             place);
 }
 
 static void describe_blocks(const struct pto_explore *explore, const struct pto_explore_hold *hold,

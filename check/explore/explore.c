@@ -181,7 +181,9 @@ static void tell_state(const struct pto_explore *explore, const uint64_t *before
   if (changed)
     snprintf(text, size, "array %s, an input, is written, and inputs are not put back between runs", changed->name);
   else
-    snprintf(text, size, "a kernel or the orchestration keeps state from one run to the next");
+    snprintf(text, size,
+             "a kernel or the orchestration keeps state from one run to the next, or a task uses memory that "
+             "has gone, or was never written");
   free(now);
 }
 

@@ -478,6 +478,12 @@ static bool any_yields(const struct pto_observe_cores *c) {
   return false;
 }
 
+static bool any_polls(const struct pto_observe_cores *c) {
+  for (size_t i = 0; i < c->member_count; i++)
+    if (c->members[i].polls) return true;
+  return false;
+}
+
 /* One finding of the traced run; false where there is none. */
 static bool find_one(struct pto_observe_cores *c, int status) {
   if (tell_early_write(c)) return true;
@@ -574,6 +580,7 @@ void pto_observe_judge_cores(struct pto_observation *o, bool runs_were_alike) {
   if (!c->is_too_large) outcomes[1] = judge(c, true);
   if (!c->is_too_large) outcomes[0] = judge(c, false);
   o->summary.units_judged += !c->is_too_large;
+  o->summary.units_polling += !c->is_too_large && any_polls(c);
   if (c->is_too_large) return;
   struct pto_core_left left;
   for (uint32_t at = 0; o->call.status == 0 && outcomes[0].status == 0 && !outcomes[0].caught &&

@@ -358,6 +358,31 @@ void pto_observe_report_predicate(struct pto_observation *o, uint32_t slot, int6
   pto_observe_add(o, PTO_FINDING_READ_UNWRITTEN, NULL, name, remedy.bytes, &task, &text);
 }
 
+void pto_observe_report_host_read(struct pto_observation *o, uint64_t lo, uint64_t hi, const void *call) {
+  static const struct pto_observe_told_task none = {.number = PTO_FINDING_NONE};
+  struct pto_observe_text text = {.bytes = ""}, remedy = {.bytes = ""};
+  char name[160], place[2 * PTO_SOURCE_FILE_SIZE];
+  if (pto_observe_shadow_is_written(&o->shadow, lo, hi)) return;
+  o->call.form_entry = NULL; /* it is of no call */
+  SAY(&text, "the host");
+  if (o->rank) SAY(&text, " of rank %" PRIu32, o->rank->index);
+  SAY(&text, " reads ");
+  pto_observe_say_bytes(&text, o, lo, hi, name, sizeof name);
+  SAY(&text, ", ");
+  say_unwritten(&text, &remedy, o, (struct pto_observe_range){lo, hi}, NULL);
+  struct pto_finding finding = begin_finding(o, PTO_FINDING_READ_UNWRITTEN, NULL, name, &none);
+  finding.group = pto_mix64(finding.group ^ (uintptr_t)call);
+  if (!o->lines) o->lines = pto_source_lines_create();
+  pto_source_lines_find(o->lines, call, NULL, &finding.places[0]);
+  if (finding.places[0].own.file[0])
+    SAY(&text, "; read at %s", pto_source_call_name(&finding.places[0], place, sizeof place));
+  memcpy(finding.extents[0], text.extent, sizeof finding.extents[0]);
+  finding.decided = PTO_DECIDED_THIS_ORDER;
+  if (text.earlier) put_earlier(o, &text, &finding);
+  /* What say_unwritten would have changed is of a task that reads: for the host it is what the kind says. */
+  pto_findings_add(o->findings, &finding, NULL, "%s", text.bytes);
+}
+
 void pto_observe_report_over(struct pto_observation *o) {
   const uint32_t role = o->call.local.over.role, label = pto_observe_label(o->call.local.over.block_index, role);
   const uint64_t end = o->call.local.over.end;
@@ -448,7 +473,9 @@ void pto_observe_report_unneeded(struct pto_observation *o, const struct pto_obs
     SAY(&text, "PTO_KERNEL_%s", use->kernel->flags & PTO_KERNEL_TURNS ? "TURNS" : "WAITS");
   else
     pto_observe_say_param(&text, &use->as);
-  SAY(&text, ", and %s; the first is task %" PRIu64, words, use->task.number);
+  SAY(&text, ", and %s", words);
+  if (use->asked == PTO_OBSERVE_MOST_ASKED) SAY(&text, " (its first %u were asked)", PTO_OBSERVE_MOST_ASKED);
+  SAY(&text, "; the first is task %" PRIu64, use->task.number);
   pto_observe_add(o, PTO_FINDING_UNNEEDED, use->param == PTO_OBSERVE_FLAG ? NULL : &use->as, NULL, remedy, &use->task,
                   &text);
 }

@@ -56,7 +56,6 @@ static void on_end_run(void *context) {
   if (!o->is_in_run) return;
   end_guard(o);
   if (!o->rt->has_failed) pto_observe_tasks_finish(o);
-  if (!o->rt->has_failed) pto_observe_report_uses(o);
   pto_observe_tasks_clear(o);
   o->is_in_run = false;
 }
@@ -77,6 +76,11 @@ static void on_registered(void *context, uint64_t buffer_number, uint64_t addr, 
 static void on_host_writes(void *context, uint64_t addr, uint64_t size_bytes) {
   struct pto_observation *o = context;
   pto_observe_shadow_write(&o->shadow, addr, addr + size_bytes);
+}
+static void on_host_reads(void *context, uint64_t addr, uint64_t size_bytes, const void *call) {
+  struct pto_observation *o = context;
+  begin_run(o);
+  pto_observe_report_host_read(o, addr, addr + size_bytes, call);
 }
 static void on_decided(void *context, uint32_t slot, int64_t element, bool holds) {
   struct pto_observation *o = context;
@@ -347,6 +351,7 @@ int pto_observation_create(struct pto_runtime *rt, const struct pto_observe_opti
   o->watch = (struct pto_memory_watch){.allocated = on_allocated,
                                        .registered = on_registered,
                                        .host_writes = on_host_writes,
+                                       .host_reads = on_host_reads,
                                        .decided = on_decided,
                                        .context = o};
   pto_port_set_observer(o->port, &o->observer);
@@ -354,8 +359,13 @@ int pto_observation_create(struct pto_runtime *rt, const struct pto_observe_opti
   return PTO_OK;
 }
 
+void pto_observation_finish(struct pto_observation *o) {
+  if (!o->rt->has_failed) pto_observe_report_uses(o);
+}
+
 void pto_observation_destroy(struct pto_observation *o) {
   if (!o) return;
+  pto_observation_finish(o);
   if (!o->summary.is_watched_by_tool && o->memory) {
     pto_port_set_observer(o->port, NULL);
     pto_runtime_watch(o->rt, NULL);
@@ -421,6 +431,7 @@ void pto_observe_summary_add(struct pto_observe_summary *all, const struct pto_o
   all->calls_too_large += summary->calls_too_large;
   all->waiting_units += summary->waiting_units;
   all->units_judged += summary->units_judged;
+  all->units_polling += summary->units_polling;
   all->calls_waiting += summary->calls_waiting;
   all->calls_remote += summary->calls_remote;
   all->outputs_left += summary->outputs_left;

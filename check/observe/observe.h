@@ -71,6 +71,7 @@ struct pto_observe_summary {
   uint64_t calls_too_large;     /* more pages than there is room for: not looked at */
   uint64_t waiting_units;       /* of `calls`: looked at as a whole */
   uint64_t units_judged;        /* of these: what orders their cores was looked at too */
+  uint64_t units_polling;       /* of `units_judged`: some core polls, and its polls are believed */
   uint64_t calls_waiting;       /* of ranks: calls of kernels that wait for other cores; not observed */
   uint64_t calls_remote;        /* of ranks: calls that talk to other ranks; not observed */
   uint64_t outputs_left;        /* outputs that a task did not write in whole, reported or not */
@@ -94,6 +95,8 @@ void pto_observe_group_destroy(struct pto_observe_group *group);
 PTO_MUST_CHECK int pto_observation_create(struct pto_runtime *rt, const struct pto_observe_options *options,
                                           struct pto_findings *findings, struct pto_observation **observation_out,
                                           struct pto_error *error);
+/* After the last run, or at destroy: what is known when all calls are, of all runs. */
+void pto_observation_finish(struct pto_observation *observation);
 /* Before the runtime is destroyed.  Takes NULL too. */
 void pto_observation_destroy(struct pto_observation *observation);
 

@@ -179,8 +179,10 @@ struct pto_observe_use {
   bool is_read, is_written, is_kept; /* by some call; the flag: the first two, needed or not known */
   struct pto_observe_told_task task; /* the first */
   struct pto_observe_param as;       /* what it declares */
+  uint32_t asked;                    /* calls, at most PTO_OBSERVE_MOST_ASKED */
 };
 #define PTO_OBSERVE_FLAG PTO_MAX_PARAMS
+#define PTO_OBSERVE_MOST_ASKED 256u /* each costs a process */
 
 struct pto_observe_cores;
 
@@ -422,7 +424,7 @@ void pto_observe_around_end(struct pto_observation *o, const struct pto_observe_
 void pto_observe_note_uses(struct pto_observation *o, bool is_known);
 /* Of a parameter of the unit's task: that its task has not written all of it, or that this is not known. */
 void pto_observe_note_kept(struct pto_observation *o, const struct pto_observe_param *param);
-/* The run is over. */
+/* The last run is over. */
 void pto_observe_report_uses(struct pto_observation *o);
 
 /* check/observe/scalars.c: those of the unit's task.  The payload's: between two runs, or in a child. */
@@ -576,6 +578,8 @@ void pto_observe_report_local(struct pto_observation *o, struct pto_observe_rang
 void pto_observe_report_over(struct pto_observation *o);
 /* The predicate of the task in this slot has read its element; nothing, where that was written. */
 void pto_observe_report_predicate(struct pto_observation *o, uint32_t slot, int64_t element);
+/* The orchestration, called from `call`, reads these bytes; nothing, where they were written. */
+void pto_observe_report_host_read(struct pto_observation *o, uint64_t lo, uint64_t hi, const void *call);
 /* "byte 4 of z … WORDS; REMEDY", of a byte of this parameter.  `remedy` NULL: none is known. */
 void pto_observe_report_promise(struct pto_observation *o, uint32_t kind, const struct pto_observe_param *param,
                                 uint64_t at, const char *words, const char *remedy);

@@ -2,17 +2,17 @@
 /*
  * Modes and flags that a kernel declares and that none of its calls needs: an INOUT of which all calls only read, or
  * write over all, an ACCUMULATE that none adds to, PTO_KERNEL_WAITS without a call of pto/core.h.  They cost edges, or
- * cores that are kept together, and no result; so each is a note, told once for all calls when the run is over.
+ * cores that are kept together, and no result; so each is a note, told once for all calls when the last run is over.
  *
  *   read      other values in the parameter make a difference
  *   kept      some of it is as it was when its task is over, so it is no OUTPUT
  *   written   some byte of it has changed, over the true values or over others
  *
  * What such values do is asked in a child process, as they may be indices; there each scalar is changed too, and whole
- * numbers among the inputs.  A call is asked as long as its kernel is
- * not known to do both, so most are asked once.  What is not known counts as both: calls that are left out or that
- * fail, and units of several cores, which read what others of them write.  A parameter that no call touches at all is
- * told of ACCUMULATE alone: an INOUT may stand for an order of tasks.
+ * numbers among the inputs.  A call is asked as long as its kernel is not known to need the mode, so most are asked
+ * once.  What is not known counts as needed: calls that are left out or that fail, and units of several cores, which
+ * read what others of them write.  A parameter that no call touches at all is told of ACCUMULATE alone: an INOUT may
+ * stand for an order of tasks.
  *
  * Not of ranks: another one may do what this one's calls do not.
  */
@@ -154,7 +154,8 @@ static void note_param(struct pto_observation *o, struct pto_observe_use *use, c
   struct answer answer = {.is_read = false};
   if (is_needed(use)) return;
   use->is_written |= has_written(o, param);
-  if (is_needed(use)) return;
+  if (is_needed(use) || use->asked == PTO_OBSERVE_MOST_ASKED) return;
+  use->asked++;
   o->call.asked = param;
   const bool is_known = pto_observe_in_child(o, ask, &answer, sizeof answer);
   use->is_read |= answer.is_read || !is_known;
@@ -196,7 +197,7 @@ void pto_observe_note_kept(struct pto_observation *o, const struct pto_observe_p
   for (size_t i = 0; i < o->use_count; i++)
     for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++)
       if (o->uses[i].kernel == o->call.payload->kernels[k] && o->uses[i].param == param->index)
-        o->uses[i].is_kept |= o->uses[i].as.mode == PTO_INOUT;
+        o->uses[i].is_kept |= o->uses[i].as.mode == PTO_INOUT && o->uses[i].asked < PTO_OBSERVE_MOST_ASKED;
 }
 
 /* ---- the end ---- */

@@ -8,6 +8,7 @@
 
 #include <check/order/access_text.h>
 #include <check/order/happens_before.h>
+#include <check/order/partial.h>
 #include <runtime/trace/trace_words.h>
 #include <runtime/base/text.h>
 
@@ -253,6 +254,26 @@ static int report_all_released(struct reporter *t) {
   return PTO_OK;
 }
 
+/* ---- what no task writes ---- */
+
+static void report_partial(void *context, uint32_t access, uint64_t lo, uint64_t hi) {
+  struct reporter *t = context;
+  const uint32_t node = t->graph.accesses[access].node;
+  const struct pto_trace_host_access *host = pto_graph_host(&t->graph, node);
+  char buffer[160], place[2 * PTO_SOURCE_FILE_SIZE], at[2 * PTO_SOURCE_FILE_SIZE + 16] = "";
+  struct pto_finding finding = {PTO_FINDING_OF_RUN(PTO_FINDING_READ_EARLY), .group = host->begin};
+  pto_text_find(&t->text, node, &finding.places[0]);
+  if (finding.places[0].own.file[0])
+    snprintf(at, sizeof at, "; read at %s", pto_source_call_name(&finding.places[0], place, sizeof place));
+  pto_text_buffer(&t->text, access, finding.arrays[0], sizeof finding.arrays[0]);
+  snprintf(finding.extents[0], sizeof finding.extents[0], "bytes %" PRIu64 ":%" PRIu64, lo - host->begin,
+           hi - host->begin);
+  pto_findings_add(t->findings, &finding, "let a task write them, or make the tensor smaller",
+                   "the host reads a device tensor, %s; no task writes %s of its %" PRIu64 ", so these are zeros%s",
+                   pto_text_buffer(&t->text, access, buffer, sizeof buffer), finding.extents[0],
+                   host->end - host->begin, at);
+}
+
 /* ---- the whole ---- */
 
 static int report_all(struct reporter *t, struct pto_order_counts *counts, struct pto_error *error) {
@@ -265,6 +286,7 @@ static int report_all(struct reporter *t, struct pto_order_counts *counts, struc
   t->text.context = t->question->context;
   status = pto_happens_before_check(&t->reach, report_conflict, t, &result);
   if (status == PTO_OK) status = report_all_released(t);
+  if (status == PTO_OK) status = pto_partial_find(&t->graph, report_partial, t);
   if (status) return pto_error_set(error, status, "no memory to check %" PRIu32 " tasks", t->graph.task_count);
   pto_happens_before_redundant(&t->reach, report_redundancy, t);
   *counts = (struct pto_order_counts){t->graph.task_count, t->graph.pair_count, result.pairs};

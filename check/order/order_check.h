@@ -5,6 +5,7 @@
  *   record → access graph under the rules → conflicts without a path (RAW, WAW, WAR) → findings with the line to add
  *                                         → explicit edges that can go → notes
  *          → uses of a tensor after the end of its scope, where the run let them be → findings
+ *          → device tensors that tasks write in part, and the host reads (partial.h) → notes
  *
  * Independent of the order that happened, of windows and of the rules that the run was made under.
  *

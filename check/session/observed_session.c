@@ -56,6 +56,7 @@ int pto_observed_session_open(struct pto_observed_session *its, struct pto_sessi
 
 void pto_observed_session_judge(const struct pto_observed_session *its, struct pto_findings *findings) {
   const struct pto_session *session = its->session;
+  if (its->observation) pto_observation_finish(its->observation);
   pto_bounds_check(pto_session_trace(session), session->run, session->result.error.status == PTO_OK, findings);
   pto_session_name_nodes(session, findings);
   pto_session_add_refusals(session, findings);

@@ -12,6 +12,7 @@ static const struct {
 } words_of[PTO_REMARK_COUNT] = {
     [PTO_REMARK_REPEATS] = {PTO_FINDING_REPEATS, {"submitted", "dispatched"}},
     [PTO_REMARK_READ_EARLY] = {PTO_FINDING_READ_EARLY, {"written", "dispatched"}},
+    [PTO_REMARK_READ_BACK] = {PTO_FINDING_READ_EARLY, {NULL, "read"}},
 };
 
 void pto_session_take_remarks(struct pto_session *session, const struct pto_context_remark *remarks) {

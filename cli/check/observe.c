@@ -114,6 +114,8 @@ static struct pto_coverage coverage_of(const struct told *told) {
   pto_coverage_add(&coverage, PTO_COVERAGE_WAITING_CALLS, summary->units_judged);
   pto_coverage_leave_because(&coverage, PTO_COVERAGE_WAITING_CALLS, summary->waiting_units - summary->units_judged,
                              "only the first four of each form are judged");
+  pto_coverage_leave_because(&coverage, PTO_COVERAGE_POLLS, summary->units_polling,
+                             "the value that a core polls is taken for a signal");
   if (!rank_count) cover_held(&observed.session, &coverage);
   for (uint32_t i = 0; i < rank_count; i++) cover_held(&ranked.ranks.sessions[i], &coverage);
   pto_coverage_leave(&coverage, PTO_COVERAGE_TASK_ORDER, told->tasks, "check");

@@ -39,6 +39,7 @@
   X(BETWEEN_WAITS, tasks_between_waits, "what ", "task that talks to other ranks touches between its waits",           \
     "tasks that talk to other ranks touch between their waits")                                                        \
   X(WAITING_CALLS, waiting_calls, "the order between cores of ", "call", "calls")                                      \
+  X(POLLS, polls, "what orders the polls of ", "call", "calls")                                                        \
   X(PIECES, pieces, "the order within ", "later piece of kernels that wait", "later pieces of kernels that wait")      \
   X(HELD, held_params, "", "held parameter", "held parameters")                                                        \
   X(TASK_ORDER, task_order, "the order of ", "task", "tasks")                                                          \

@@ -150,11 +150,12 @@ static bool has_word(const char *command, const char *word) {
   return false;
 }
 
-/* Whether a kernel is found by its own task alone: what other tasks leave unwritten is known where they are observed,
- * and so is what no call needs. */
+/* Whether a kernel is found by its own task alone: what other tasks leave, unwritten or in memory that outlives their
+ * calls, is known where they are observed, and so is what no call needs. */
 static bool is_of_its_task(const struct pto_finding *finding) {
   return finding->tasks[0] != PTO_FINDING_NONE && finding->kind != PTO_FINDING_READ_UNWRITTEN &&
-         finding->kind != PTO_FINDING_NOT_WRITTEN && finding->kind != PTO_FINDING_UNNEEDED;
+         finding->kind != PTO_FINDING_NOT_WRITTEN && finding->kind != PTO_FINDING_UNNEEDED &&
+         finding->kind != PTO_FINDING_STATE;
 }
 
 static bool is_between_tasks(const struct pto_finding *finding) {

@@ -65,7 +65,7 @@ enum pto_decided {
   X(PTO_FINDING_READ_OUTPUT, "read output", false, SAMPLED, "a kernel's results depend on what an OUTPUT held before", \
     "declare the parameter INOUT, as with `pto_inout`")                                                                \
   X(PTO_FINDING_READ_UNWRITTEN, "read unwritten", false, SAMPLED,                                                      \
-    "a kernel's results depend on bytes that were never written",                                                      \
+    "a kernel's results, a predicate or the host depend on bytes that were never written",                             \
     "let an earlier task write them, with `pto_output` of a view that has them, or let this one not read them")        \
   X(PTO_FINDING_NOT_WRITTEN, "not written", false, THIS_ORDER, "an OUTPUT has bytes that the kernel did not write",    \
     "declare OUTPUT what it writes alone, or `pto_inout` where the rest is to stay as it was")                         \
@@ -116,7 +116,7 @@ enum pto_decided {
     "memory that a queued dispatch borrows is changed before it is carried out",                                       \
     "sync the context before you change it, or give each dispatch memory of its own")                                  \
   X(PTO_FINDING_READ_EARLY, "read early", true, THIS_ORDER,                                                            \
-    "a device tensor is the input of a dispatch before the host gives it its first values",                            \
+    "a device tensor is read, by a dispatch or the host, before it has its first values",                              \
     "write it before the dispatch")                                                                                    \
   X(PTO_FINDING_WRONG, "wrong", false, THIS_ORDER, "the output is not what the program expects",                       \
     "mend the kernel that `ptosim check --observe` names, or what the program expects")                                \

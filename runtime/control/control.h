@@ -133,6 +133,8 @@ struct pto_memory_watch {
   void (*registered)(void *context, uint64_t buffer_number, uint64_t addr, uint64_t size_bytes);
   /* The orchestration, or a put or a get of several ranks, is about to write. */
   void (*host_writes)(void *context, uint64_t addr, uint64_t size_bytes);
+  /* The orchestration, called from `call`, is about to read. */
+  void (*host_reads)(void *context, uint64_t addr, uint64_t size_bytes, const void *call);
   /* The predicate of this slot's task was decided by the element, in two's complement; the task runs if it holds. */
   void (*decided)(void *context, uint32_t slot, int64_t element, bool holds);
   void *context;

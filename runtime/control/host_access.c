@@ -316,6 +316,8 @@ int pto_read_element(struct pto_runtime *rt, const struct pto_tensor *t, const u
   struct host_element wanted = {PTO_CALLER(rt), "read_element", t, index, value, false};
   int status = locate(rt, &wanted, &addr, &shift);
   if (status) return status;
+  if (PTO_UNLIKELY(rt->watch != NULL))
+    rt->watch->host_reads(rt->watch->context, (uint64_t)(uintptr_t)addr, pto_dtype_size(t->dtype), wanted.call);
   if (PTO_UNLIKELY(rt->config.no_compute)) {
     const struct pto_value_question question = {
         .addr = addr, .dtype = t->dtype, .task = rt->task_count, .call = wanted.call};

@@ -108,9 +108,11 @@ static void test_what_no_wait_orders_is_tried_in_both_orders(void **state) {
     assert_int_equal(pto_explore_all(&explored.explore, 100, &explored.error), PTO_OK);
     assert_int_equal(explored.explore.counts.orders, 2 + peeks); /* the first task, or both, behind what is read */
     assert_true(explored.explore.counts.is_complete);
-    assert_true(explored.findings.count > 0);
-    assert_int_equal(explored.findings.items[0].tasks[0], 0);
-    assert_int_equal(explored.findings.items[0].tasks[1], 1);
+    const struct pto_finding *found = explored.findings.items;
+    if (peeks) found++; /* the first one is a note: what the host peeks at has no values */
+    assert_int_equal(explored.findings.count, 1 + peeks);
+    assert_int_equal(found->tasks[0], 0);
+    assert_int_equal(found->tasks[1], 1);
     pto_explored_close(&explored);
   }
 }

@@ -252,6 +252,14 @@ BODY(reads_what_is_not_written) {
   FIRST(w.mistake ? pto_alloc_tensors(rt, &x, 1, NULL) : one(rt, &fill_kernel, &x, 0));
   return status ? status : two(rt, &copy_kernel, &x, &z, 0);
 }
+BODY(reads_by_the_host) {
+  struct pto_tensor x = fresh(rt, PTO_FLOAT32, 16);
+  const uint64_t at = 3;
+  float value = 1;
+  FIRST(pto_alloc_tensors(rt, &x, 1, NULL));
+  if (!status && !w.mistake) status = pto_write_element(rt, &x, &at, &value);
+  return status ? status : pto_read_element(rt, &x, &at, &value);
+}
 /* Each half of z has a task that writes it, if its predicate holds. */
 BODY(reads_what_was_skipped) {
   struct pto_tensor z = fresh(rt, PTO_FLOAT32, 16), flag = fresh(rt, PTO_UINT64, 1), to = part(&w.tout, 0, 8, 1);
@@ -403,6 +411,10 @@ static const struct planted planted[] = {
     {"a read of what is not written is found",
      reads_what_is_not_written,
      {{"read unwritten", "reads bytes [0, 1024) of buffer 4, which nobody has written"}}},
+    {"a read by the host of what is not written is found",
+     reads_by_the_host,
+     {{"read unwritten",
+       "the host reads bytes [12, 16) of buffer 4, which nobody has written; read at observe_test.c:"}}},
     {"a read of what a task would have written that its predicate skipped is found, and the task",
      reads_what_was_skipped,
      {{"read unwritten",

@@ -138,6 +138,9 @@ static void test_the_order_between_cores_is_left_by_check_and_judged_by_observe(
   if (!pto_ptosim_reports_faults) skip(); /* a sanitizer's build compares nothing */
   EXPECT(1, "check --observe planted_cores.so --case no_answer", {"calls", 1, 0, NULL}, {"waiting_calls", 1, 0, NULL},
          {"task_order", 0, 1, "check"}, {"seeds", 1, SOME, "check --observe --seed N"});
+  EXPECT(0, "check --observe planted_cores.so --case early_ready --set bug=0", {"calls", 1, 0, NULL},
+         {"waiting_calls", 1, 0, NULL}, {"polls", 0, 1, NULL}, {"task_order", 0, 1, "check"},
+         {"seeds", 1, SOME, "check --observe --seed N"});
 }
 
 /* Each of 4 steps moves two rows to the device and the output from it, and has 4 tasks for each of 4 heads, of 13

@@ -198,6 +198,7 @@ static void test_what_a_kernel_declares_and_does_not_need_is_a_note(void **state
        "unneeded: kernel twice_inout declares param 1 y (inout), and each of its calls writes all of it "
        "and reads nothing of what was there; the first is task 1; submitted at planted_declared.c:"},
       {"only_written", "; declare param 1 OUTPUT [sampled]\n"},
+      {"often_written", "reads nothing of what was there (its first 256 were asked); the first is task 1"},
       {"only_read", "none of its calls writes it"},
       {"sum_left", "none of its calls adds to it; the first is task 1; submitted at planted_declared.c:"},
       {"sum_left", "; leave param 1 out [sampled]\n"},

@@ -152,6 +152,33 @@ static void test_what_the_host_writes_behind_the_dispatch_that_reads_it_is_noted
   }
 }
 
+static void test_what_the_host_reads_before_it_is_written_is_noted(void **state) {
+  static const char note[] = "read early: the host reads tensor 2 before anything has written it, so it is zeros; read "
+                             "at planted_contexts.c:",
+                    remedy[] = "; read it behind the dispatch that has it as an output [this order]\n";
+  (void)state;
+  for (size_t verb = 0; verb < VERBS; verb++) {
+    assert_int_equal(ask(verb, "read_back_early", true), 0);
+    if (strstr(pto_ptosim_last.out, "not compared")) continue;
+    assert_true((strstr(pto_ptosim_last.out, note) != NULL) == (verb > 0));
+    assert_true((strstr(pto_ptosim_last.out, remedy) != NULL) == (verb > 0));
+    expect_clean(verb, "read_back_early");
+    assert_null(strstr(pto_ptosim_last.out, "read early"));
+  }
+}
+
+static void test_a_part_of_a_tensor_that_the_host_reads_and_no_task_writes_is_noted(void **state) {
+  (void)state;
+  assert_int_equal(ask(1, "partly_written", true), 0);
+  const char *note = strstr(pto_ptosim_last.out, "read early: the host reads a device tensor, buffer ");
+  assert_non_null(note);
+  assert_non_null(
+      strstr(note, "; no task writes bytes 48:64 of its 64, so these are zeros; read at planted_contexts.c:"));
+  assert_null(strstr(note + 1, "read early"));
+  expect_clean(1, "partly_written");
+  assert_null(strstr(pto_ptosim_last.out, "read early"));
+}
+
 /* The tensor has been written before, so its memory is registered a second time for the task. */
 static void test_kernels_that_leave_bytes_of_a_device_tensor_are_told_with_its_label_and_element(void **state) {
   (void)state;
@@ -198,6 +225,8 @@ int main(void) {
       cmocka_unit_test(test_moves_and_tasks_of_graphs_stand_where_the_program_called_the_context),
       cmocka_unit_test(test_between_two_dispatches_the_remedy_is_a_sync),
       cmocka_unit_test(test_what_the_host_writes_behind_the_dispatch_that_reads_it_is_noted),
+      cmocka_unit_test(test_what_the_host_reads_before_it_is_written_is_noted),
+      cmocka_unit_test(test_a_part_of_a_tensor_that_the_host_reads_and_no_task_writes_is_noted),
       cmocka_unit_test(test_kernels_that_leave_bytes_of_a_device_tensor_are_told_with_its_label_and_element),
       cmocka_unit_test(test_what_a_queued_dispatch_borrows_must_not_change_and_explore_finds_where_it_does),
       cmocka_unit_test(test_a_failure_that_a_context_keeps_to_its_end_is_one_of_the_run),

@@ -23,6 +23,11 @@ static int copy_run(const struct pto_kernel_args *a) {
   return 0;
 }
 
+static int copy_part_run(const struct pto_kernel_args *a) {
+  memcpy(a->tensors[1].addr, a->tensors[0].addr, a->tensors[1].shape[0] * sizeof(float));
+  return 0;
+}
+
 /* One element behind the end of either tensor, and one that is left out. */
 static int write_beyond_run(const struct pto_kernel_args *a) {
   memcpy(a->tensors[1].addr, a->tensors[0].addr, NUMEL * sizeof(float));
@@ -55,6 +60,8 @@ static const struct pto_kernel_param of_copy[] = {F32("x", PTO_INPUT), F32("z", 
 static const struct pto_kernel copies[] = {COPY(copy_run), COPY(write_beyond_run), COPY(read_beyond_run),
                                            COPY(leave_out_run), COPY(sleep_run)};
 
+static const struct pto_kernel copy_part = COPY(copy_part_run);
+
 static int submit_copy(struct pto_runtime *rt, const struct pto_bound *bound) {
   const struct pto_param params[] = {pto_input(&bound->inputs[0]), pto_output(&bound->outputs[0])};
   return pto_submit_aiv(rt, bound->context, params, 2);
@@ -80,10 +87,14 @@ static struct pto_device_program copy_program(struct pto_program_run *run) {
                                      .context = (void *)(uintptr_t)&copies[pto_option_int(run, "touch")]};
 }
 
-static int dispatch(struct pass *pass, struct pto_device_tensor from, struct pto_device_tensor to) {
+static int dispatch_program(struct pass *pass, const struct pto_device_program *program, struct pto_device_tensor from,
+                            struct pto_device_tensor to) {
   const struct pto_binding in = {"x", from}, out = {"z", to};
   const struct pto_dispatch_bindings bindings = {.inputs = &in, .outputs = &out, .input_count = 1, .output_count = 1};
-  return pto_context_dispatch(pass->context, &pass->program, &bindings);
+  return pto_context_dispatch(pass->context, program, &bindings);
+}
+static int dispatch(struct pass *pass, struct pto_device_tensor from, struct pto_device_tensor to) {
+  return dispatch_program(pass, &pass->program, from, to);
 }
 
 static int create_tensors(struct pass *pass) {
@@ -284,6 +295,41 @@ static int read_early(struct pass *pass, bool is_buggy) {
   return status ? status : pto_context_sync(pass->context);
 }
 
+/* What the dispatch leaves is read back before it. */
+static int read_back_early(struct pass *pass, bool is_buggy) {
+  float seen[NUMEL];
+  int status = is_buggy ? PTO_OK : dispatch(pass, pass->tensors[0], pass->tensors[1]);
+  if (!status) status = pto_device_tensor_read(pass->context, pass->tensors[1], seen, sizeof seen);
+  return status || !is_buggy ? status : dispatch(pass, pass->tensors[0], pass->tensors[1]);
+}
+
+/* The host reads all of an output, of which a dispatch writes three quarters; its twin has another for the rest.  A
+ * tensor that a task reads and fills bit by bit is a state that begins as zeros, and no mistake. */
+static int submit_quarters(struct pto_runtime *rt, const struct pto_bound *bound) {
+  const uint64_t quarter = NUMEL / 4;
+  int status = PTO_OK;
+  for (uint64_t i = 0; i < (uintptr_t)bound->context && !status; i++) {
+    const struct pto_tensor x = pto_tensor_slice(&bound->inputs[0], 0, i * quarter, (i + 1) * quarter, 1),
+                            z = pto_tensor_slice(&bound->outputs[0], 0, i * quarter, (i + 1) * quarter, 1);
+    const struct pto_param params[] = {pto_input(&x), pto_output(&z)};
+    status = pto_submit_aiv(rt, &copy_part, params, 2);
+  }
+  return status;
+}
+static int partly_written(struct pass *pass, bool is_buggy) {
+  struct pto_device_program most = pass->program, first = pass->program;
+  float seen[NUMEL];
+  most.orchestrate = first.orchestrate = submit_quarters;
+  most.context = (void *)(uintptr_t)(is_buggy ? 3 : 4);
+  first.context = (void *)(uintptr_t)1;
+  int status = dispatch_program(pass, &most, pass->tensors[0], pass->tensors[1]);
+  if (!status) status = dispatch_program(pass, &first, pass->tensors[0], pass->tensors[2]);
+  if (!status) status = dispatch_program(pass, &first, pass->tensors[2], pass->tensors[0]);
+  for (int i = 0; i < 3 && !status; i++)
+    status = pto_device_tensor_read(pass->context, pass->tensors[i], seen, sizeof seen);
+  return status;
+}
+
 /* What a queued dispatch borrows is changed for the next one: what `context` points to, or the program. */
 static int borrow(struct pass *pass, bool is_program_shared, bool is_context_shared) {
   struct changing numbers[2];
@@ -330,6 +376,7 @@ static const struct mistake {
                 {"repeats_scalar", repeats_scalar},     {"repeats_kernel", repeats_kernel},
                 {"repeats_tasks", repeats_tasks},       {"graph_write", graph_write},
                 {"graph_twice", graph_twice},           {"read_early", read_early},
+                {"read_back_early", read_back_early},   {"partly_written", partly_written},
                 {"failed_dispatch", failed_dispatch},   {"borrowed_context", borrowed_context},
                 {"borrowed_program", borrowed_program}};
 

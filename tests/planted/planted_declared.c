@@ -11,6 +11,7 @@
 
 #define BUGS(X)                                                                                                        \
   X(only_written, "a kernel declares an INOUT and writes all of it in each call")                                      \
+  X(often_written, "the same in 300 calls")                                                                            \
   X(copied_over, "two blocks write half of an INOUT each, by what another input says")                                 \
   X(only_read, "a kernel declares an INOUT and only reads it")                                                         \
   X(table_read, "a kernel declares an INOUT for a table of indices and only reads it")                                 \
@@ -104,6 +105,15 @@ static void only_written(struct planted *p) {
   put_fill(p, &y, 5);
   put(p, PLAIN(begin_inout), PARAMS(pto_input(&row), pto_inout(&y), pto_scalar_u64(1)));
   put_digest(p, &y, 3);
+}
+static void often_written(struct planted *p) {
+  const struct pto_kernel *kernel = p->is_buggy ? &twice_inout : &twice;
+  struct pto_tensor x = array_x(p), row = row_of(&x, 3);
+  for (uint32_t i = 0; i < 300; i++) {
+    struct pto_tensor y = fresh(p, 1, 16);
+    put_fill(p, &y, 5);
+    put(p, PLAIN(*kernel), PARAMS(pto_input(&row), pto_param_tensor(kernel->params[1].mode, &y)));
+  }
 }
 static void copied_over(struct planted *p) { put_mode(p, p->is_buggy ? &halves_inout : &halves, 2, 0); }
 static void sum_left(struct planted *p) { put_mode(p, p->is_buggy ? &leave_sum : &bump_sum, 1, 0); }

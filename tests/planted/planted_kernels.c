@@ -27,6 +27,7 @@
   X(stride_left, "the kernel writes every second element of its OUTPUT")                                               \
   X(predicate_left, "a task that its predicate skipped was to write what the next one reads")                          \
   X(predicate_unwritten, "a predicate reads an element that no task has written")                                      \
+  X(host_unwritten, "the orchestration decides by an element that no task has written")                                \
   X(uninitialised, "a buffer is read that was allocated and never written")                                            \
   X(recycled, "a kernel gets the address of a buffer whose scope has ended")                                           \
   X(undeclared, "a kernel reads a table by address that is no parameter of its task")                                  \
@@ -271,6 +272,16 @@ static void predicate_unwritten(struct planted *p) {
                                     .after_count = !p->is_buggy,
                                     .predicate = {.tensor = &flag, .compare = PTO_IF_NE, .value = 7}};
   put(p, launch, PARAMS(pto_output(&z), pto_scalar_u64(5)));
+  put_digest(p, &z, 0);
+}
+
+static void host_unwritten(struct planted *p) {
+  struct pto_tensor flag = fresh(p, 1, 1), z = fresh(p, 1, 16);
+  uint32_t value = 0;
+  note(p, pto_alloc_tensors(p->rt, &flag, 1, NULL));
+  if (!p->is_buggy) put_fill(p, &flag, 1);
+  note(p, pto_read_element(p->rt, &flag, (const uint64_t[]){0, 0}, &value));
+  put_fill(p, &z, value ? 5 : 6);
   put_digest(p, &z, 0);
 }
 

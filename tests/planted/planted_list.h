@@ -113,6 +113,8 @@
   X("planted_kernels", "predicate_left", PLANTED_OBSERVE, "read unwritten", 2, 0, 3, 0)                                \
   X("planted_kernels", "predicate_unwritten", PLANTED_OBSERVE, "read unwritten", 1, PLANTED_ANY, PLANTED_ANY,          \
     PLANTED_ANY)                                                                                                       \
+  X("planted_kernels", "host_unwritten", PLANTED_OBSERVE, "read unwritten", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY,     \
+    PLANTED_ANY)                                                                                                       \
   X("planted_kernels", "uninitialised", PLANTED_OBSERVE, "read unwritten", 1, 0, PLANTED_ANY, PLANTED_ANY)             \
   X("planted_kernels", "recycled", PLANTED_OBSERVE, "read outside", 3, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)          \
   X("planted_kernels", "undeclared", PLANTED_OBSERVE, "read outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)        \
@@ -150,6 +152,7 @@
 
 #define PLANTED_DECLARED_LIST(X)                                                                                       \
   X("planted_declared", "only_written", PLANTED_OBSERVE, "unneeded", 1, 1, PLANTED_ANY, PLANTED_ANY)                   \
+  X("planted_declared", "often_written", PLANTED_OBSERVE, "unneeded", 1, 1, PLANTED_ANY, PLANTED_ANY)                  \
   X("planted_declared", "copied_over", PLANTED_OBSERVE, "unneeded", 1, 1, PLANTED_ANY, PLANTED_ANY)                    \
   X("planted_declared", "only_read", PLANTED_OBSERVE, "unneeded", 1, 0, PLANTED_ANY, PLANTED_ANY)                      \
   X("planted_declared", "table_read", PLANTED_OBSERVE, "unneeded", 1, 0, PLANTED_ANY, PLANTED_ANY)                     \
