@@ -294,8 +294,8 @@ static void say_times(struct pto_observe_text *remedy, uint32_t first, uint32_t 
   SAY(remedy, first > 1 || last > 1 || (first && last) ? " times" : " time");
 }
 
-/* Of code that the second core runs too each has to do its part.  Where the wait is for what the other one did a time
- * before, each can do both, and all go on. */
+/* Of code that the second core runs too each has to do its part.  Where the wait is for what was read a time before,
+ * each can do both, and all go on. */
 static void say_same_code(struct pto_observe_text *remedy, const struct pto_observe_cores *c,
                           const struct wanted *wanted, const struct pairs *pairs) {
   const struct pto_core_record *records = c->order.records, *first = &records[wanted->first];
@@ -306,7 +306,7 @@ static void say_same_code(struct pto_observe_text *remedy, const struct pto_obse
                is_same_call(c, end_call(c, wanted->first), end_call(c, i));
   if (!is_same) return;
   SAY(remedy, wanted->is_read[0] && pairs->first[1] > pairs->first[0]
-                  ? "; both run this code: the same the other way round, and so for each two that share bytes"
+                  ? "; each core that runs this code does both, and signals the one that writes what it reads"
                   : "; both run this code: let it ask `args->core` which of the two it is on");
 }
 

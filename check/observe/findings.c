@@ -113,6 +113,7 @@ void pto_observe_add(struct pto_observation *o, uint32_t kind, const struct pto_
   struct pto_finding finding = begin_finding(o, kind, param, array, task);
   memcpy(finding.extents[0], text->extent, sizeof finding.extents[0]);
   finding.decided = text->decided;
+  finding.is_of_calls_before = text->is_of_calls_before;
   if (text->earlier) put_earlier(o, text, &finding);
   add_finding(o, &finding, remedy, text);
 }

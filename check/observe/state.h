@@ -122,6 +122,7 @@ struct pto_observe_text {
   const struct pto_observe_told_task *earlier;   /* of the earlier access, where it tells of two; else NULL */
   const struct pto_observe_param *earlier_param; /* that it was through; NULL: none */
   enum pto_decided decided;                      /* of the finding */
+  bool is_of_calls_before;                       /* the same */
 };
 
 /* Bytes that a unit of a task has touched. */

@@ -41,7 +41,7 @@ void pto_observe_report_private(struct pto_observation *o, const struct pto_obse
   const uint64_t lo = pto_max_u64(bytes.lo, own->at) - own->at;
   const uint64_t hi = pto_min_u64(bytes.hi - own->at, own->now.size_bytes);
   const void *library = (const void *)(uintptr_t)pto_core_private;
-  struct pto_observe_text text = {.bytes = "", .decided = PTO_DECIDED_SAMPLED};
+  struct pto_observe_text text = {.bytes = "", .decided = PTO_DECIDED_SAMPLED, .is_of_calls_before = true};
   char line[160] = "";
   if (!o->lines) o->lines = pto_source_lines_create();
   if (!pto_source_lines_share_file(own->now.call, library))

@@ -153,9 +153,9 @@ static bool has_word(const char *command, const char *word) {
 /* Whether a kernel is found by its own task alone: what other tasks leave, unwritten or in memory that outlives their
  * calls, is known where they are observed, and so is what no call needs. */
 static bool is_of_its_task(const struct pto_finding *finding) {
-  return finding->tasks[0] != PTO_FINDING_NONE && finding->kind != PTO_FINDING_READ_UNWRITTEN &&
-         finding->kind != PTO_FINDING_NOT_WRITTEN && finding->kind != PTO_FINDING_UNNEEDED &&
-         finding->kind != PTO_FINDING_STATE;
+  return finding->tasks[0] != PTO_FINDING_NONE && !finding->is_of_calls_before &&
+         finding->kind != PTO_FINDING_READ_UNWRITTEN && finding->kind != PTO_FINDING_NOT_WRITTEN &&
+         finding->kind != PTO_FINDING_UNNEEDED;
 }
 
 static bool is_between_tasks(const struct pto_finding *finding) {

@@ -156,6 +156,7 @@ struct pto_finding {
   uint64_t group;                   /* equal: the same mistake */
   bool has_ranks;                   /* of a world, and then: */
   uint64_t ranks[2];                /* that tasks[i] is of; PTO_FINDING_NONE */
+  bool is_of_calls_before;          /* of what these left: its task alone does not show it */
   bool is_manual;                   /* between two tasks of manual scopes, whose declarations order nothing */
   char *sentence;                   /* without the kind's name; ends with the remedy */
   char *remedy;                     /* that alone: "add `after` task 17"; NULL: the kind has none */

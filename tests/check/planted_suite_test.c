@@ -144,7 +144,8 @@ static int64_t count_runs(json_t *result) {
 
 static bool has_text(json_t *value) { return json_is_string(value) && json_string_length(value) > 0; }
 
-/* Rule, severity, accesses, remedy, command, and how it was decided; scalars that are addresses have no extent. */
+/* Rule, severity, accesses, remedy, command, and how it was decided.  A scalar that is an address has no extent; what a
+ * kernel declares without need, in all of its calls, has no memory. */
 static void assert_is_complete(json_t *finding) {
   static const char *const decided[] = {"all orders", "this order", "sampled"};
   const char *kind = pto_json_text(finding, "kind"), *how = pto_json_text(finding, "decided");

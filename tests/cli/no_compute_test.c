@@ -134,6 +134,14 @@ static void test_what_the_host_wrote_it_reads_again(void **state) {
 
 static void test_check_and_why_take_it(void **state) {
   assert_int_equal(pto_ptosim_run("check inplace_update --no-compute --deps pto"), 1);
+  assert_non_null(strstr(pto_ptosim_last.out, " [all orders]\n"));
+  /* Of values that were read and not computed: others may lead to other tasks. */
+  assert_int_equal(pto_ptosim_run("check %s/planted/planted_pto.so --case predicate_early --deps pto --no-compute "
+                                  "--assume-zero",
+                                  pto_ptosim_build()),
+                   1);
+  assert_non_null(strstr(pto_ptosim_last.out, " [this order]\n"));
+  assert_null(strstr(pto_ptosim_last.out, " [all orders]\n"));
   assert_int_equal(pto_ptosim_run("why bgemm 0 1 --no-compute"), 0);
 }
 

@@ -55,13 +55,16 @@ if "$build/ptosim" check --observe vector_example | grep -q 'observed'; then
   holds 'what tasks leave to others is seen in all of them' unnarrowed
 fi
 
-# In JSON and SARIF each finding has its command.
+# In JSON and SARIF each finding has its command, its remedy, and how it was decided; text has the last of them in brackets.
 in_files() {
   "$build/ptosim" check "$@" --json "$work/found.json" --sarif "$work/found.sarif" --quiet
-  local of_json of_sarif
-  of_json=$(sed 's/"coverage":.*//' "$work/found.json" | grep -o '"command":"ptosim [^"]*"' | sort)
-  of_sarif=$(grep -o '"command":"ptosim [^"]*"' "$work/found.sarif" | sort)
-  [ "$of_json" ] && [ "$of_json" = "$of_sarif" ] && [ "$(grep -c '"kind":' "$work/found.json")" = "$(grep -c . <<<"$of_json")" ]
+  local of_json of_sarif key
+  for key in 'command":"ptosim ' 'remedy":"' 'decided":"'; do
+    of_json=$(sed 's/"coverage":.*//' "$work/found.json" | grep -o "\"$key[^\"]*\"" | sort)
+    of_sarif=$(grep -o "\"$key[^\"]*\"" "$work/found.sarif" | sort)
+    [ "$of_json" ] && [ "$of_json" = "$of_sarif" ] && [ "$(grep -c '"kind":' "$work/found.json")" = "$(grep -c . <<<"$of_json")" ] || return 1
+  done
+  "$build/ptosim" check "$@" | grep -q "\[$(sed -n 's/.*"decided":"\([^"]*\)".*/\1/p;' "$work/found.json" | head -1)\]$"
 }
 holds 'files have the commands of orders' in_files "$planted/planted_manual.so" --case raw --set bug=true
 holds 'and of several ranks, which is the one given' in_files "$planted/planted_windows.so" --case barrier_twice --set bug=1

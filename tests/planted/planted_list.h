@@ -268,8 +268,8 @@
     "add `pto_core_barrier(args)` to each of the 2 cores, behind its barrier at planted_cores.c:")                     \
   X(ring_credit, "cores", 0, "array x", "reads them",                                                                  \
     "add `pto_core_signal_block(args, 0, PTO_ROLE_BIT(PTO_ROLE_AIV0), 1)` behind the read of AIV0 of block 1, except " \
-    "the last time, and `pto_core_wait(args, 1)` before the write of AIV0 of block 0, except the first time; both "    \
-    "run this code")                                                                                                   \
+    "the last time, and `pto_core_wait(args, 1)` before the write of AIV0 of block 0, except the first time; each "    \
+    "core that runs this code does both, and signals the one that writes what it reads")                               \
   X(both_write, "cores", 0, "bytes [0, 4) of array x", "writes them too", "before the write of")                       \
   X(one_too_many, "cores", 1, "bytes [32, 36) of array z", "writes them too", "before the write of")                   \
   X(early_push, "cores", 0, "AIC writes bytes", "AIV0 reads them", "behind the write of AIC")                          \
