@@ -518,7 +518,8 @@ static void try_command(const char *command, bool is_refused, uint64_t points) {
   const uint64_t begin_ns = pto_clock_ns();
   const char *only = getenv("PTO_FAULTS_AT");
   has_rows = strncmp(command, "adopt ", strlen("adopt ")) == 0;
-  uses_threads = strstr(command, "op test graph") || strstr(command, "--engine threads") || strstr(command, "perf ");
+  uses_threads = strstr(command, "op test graph") || strstr(command, "--engine threads") || strstr(command, "perf ") ||
+                 strstr(command, "--ranks");
   run(command, 0, 1, &expected.outcome);
   memcpy(counts, shared->counts, sizeof counts);
   run(command, 0, 1, &expected.again);
