@@ -78,8 +78,17 @@ static void destroy(struct pto_exchange *exchange) {
   free(threads);
 }
 
-struct pto_exchange *pto_exchange_create(uint32_t part_count) {
+/* Alone a part waits for no other, and the machine is not asked. */
+static uint32_t rounds_of(uint32_t part_count) {
   struct pto_topology topology;
+  if (part_count == 1) return PTO_WAIT_SPIN_ROUNDS;
+  pto_topology_init(&topology);
+  const uint32_t rounds = part_count <= topology.cpu_count ? PTO_WAIT_SPIN_ROUNDS : 0;
+  pto_topology_fini(&topology);
+  return rounds;
+}
+
+struct pto_exchange *pto_exchange_create(uint32_t part_count) {
   struct threads *threads = aligned_alloc(PTO_CACHE_LINE, sizeof *threads);
   struct place *places = aligned_alloc(PTO_CACHE_LINE, part_count * sizeof *places);
   if (!threads || !places) {
@@ -87,9 +96,7 @@ struct pto_exchange *pto_exchange_create(uint32_t part_count) {
     free(places);
     return NULL;
   }
-  pto_topology_init(&topology);
-  const uint32_t rounds = part_count <= topology.cpu_count ? PTO_WAIT_SPIN_ROUNDS : 0;
-  pto_topology_fini(&topology);
+  const uint32_t rounds = rounds_of(part_count);
   memset(threads, 0, sizeof *threads);
   memset(places, 0, part_count * sizeof *places);
   for (uint32_t i = 0; i < part_count; i++) pto_wait_init(&places[i].wait, rounds);

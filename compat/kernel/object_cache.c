@@ -242,7 +242,7 @@ int pto_object_cache_get(const struct pto_object_request *request, char path[PAT
   status = compile(request, new_object, new_list, error);
   if (status == PTO_OK) status = check_files(request, new_list, error);
   if (status == PTO_OK && !make_digest(new_list, key, &digest))
-    status = pto_error_set(error, PTO_ESYSTEM, "%.400s: a file that it includes has gone", request->source);
+    status = pto_error_set(error, PTO_ESYSTEM, "%.400s: a file that it includes cannot be read", request->source);
   snprintf(path, PATH_MAX, "%s/%016" PRIx64 ".so", request->folder, digest);
   if (status == PTO_OK && (rename(new_object, path) != 0 || rename(new_list, list) != 0))
     status = pto_error_set(error, PTO_ESYSTEM, "%.400s: %s", path, strerror(errno));

@@ -442,18 +442,20 @@ static const char *judge_files(const struct expected *expected, const struct out
   return NULL;
 }
 
+static bool has_rows; /* the output of the command is a table that has what failed, or was not built */
+
 /* A table of runs, each in a process of its own, one of which failed: it stands in the table. */
 static bool tells_failed_row(const struct expected *expected, const struct outcome *got) {
   for (size_t i = 0; i < got->files.count; i++) {
     const struct pto_tree_file *good = pto_file_tree_find(&expected->outcome.files, got->files.files[i].path);
-    if (strcasestr(got->files.files[i].bytes, "fail") && good && !is_same(&got->files.files[i], good, true))
-      return true;
+    const char *bytes = got->files.files[i].bytes;
+    const bool is_told = strcasestr(bytes, "fail") || (has_rows && strstr(bytes, "not built"));
+    if (is_told && good && !is_same(&got->files.files[i], good, true)) return true;
   }
   return false;
 }
 
 static bool uses_threads; /* the command does, and so hwloc */
-static bool has_rows;     /* its output is a table that has what failed */
 
 static const char *judge(const struct expected *expected, const struct outcome *got, int kind, char *text,
                          size_t size) {
@@ -516,7 +518,8 @@ static void try_command(const char *command, bool is_refused, uint64_t points) {
   const uint64_t begin_ns = pto_clock_ns();
   const char *only = getenv("PTO_FAULTS_AT");
   has_rows = strncmp(command, "adopt ", strlen("adopt ")) == 0;
-  uses_threads = strstr(command, "op test graph") || strstr(command, "--engine threads") || strstr(command, "perf ");
+  uses_threads = strstr(command, "op test graph") || strstr(command, "--engine threads") || strstr(command, "perf ") ||
+                 strstr(command, "--ranks");
   run(command, 0, 1, &expected.outcome);
   memcpy(counts, shared->counts, sizeof counts);
   run(command, 0, 1, &expected.again);
