@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <check/observe/steps.h>
 #include <runtime/base/grow.h>
 
 /* What one unit may take: bytes that are copied, and compared in one run; records; pairs of a stretch and a write. */
@@ -14,6 +15,7 @@
 #define MOST_PAIRS (UINT64_C(1) << 26)
 #define MOST_STUCK 2u
 #define RANDOM_ORDERS 48u
+#define WORD_BYTES 4u /* that an atomic operation is taken to change */
 
 /* ---- copies ---- */
 
@@ -221,7 +223,18 @@ static bool is_trying(const struct pto_observe_cores *c) {
   return !c->has_strayed && c->running >= c->first && c->running < c->end_record;
 }
 
+/* The stretch that begins, where it writes the bytes that are asked for. */
+static void begin_steps(const struct pto_observe_cores *c) {
+  const struct pto_cores_copy *copy = pto_cores_copy_at(c, c->stepped.lo);
+  for (size_t w = 0; copy->live && w < c->write_count; w++)
+    if (c->writes[w].record == c->running && c->writes[w].lo < c->stepped.hi && c->stepped.lo < c->writes[w].hi) {
+      pto_steps_go(copy->live + (c->stepped.lo - copy->base), (uint32_t)(c->stepped.hi - c->stepped.lo));
+      return;
+    }
+}
+
 static void on_trial(struct pto_observe_cores *c, const struct pto_core_event *event) {
+  if (c->is_stepping) pto_steps_pause();
   if (c->running != PTO_CORE_NO_RECORD && is_trying(c)) end_trial(c);
   c->running = PTO_CORE_NO_RECORD;
   const struct pto_core_record *record = c->next_record < c->order.count ? &c->order.records[c->next_record] : NULL;
@@ -234,6 +247,7 @@ static void on_trial(struct pto_observe_cores *c, const struct pto_core_event *e
   if (c->has_strayed || event->kind == PTO_CORE_SUSPENDED || event->kind == PTO_CORE_RETURNED) return;
   c->running = number;
   if (is_trying(c)) begin_trial(c);
+  if (c->is_stepping) begin_steps(c);
 }
 
 static void on_trace(struct pto_observe_cores *c, const struct pto_core_event *event) {
@@ -278,7 +292,7 @@ static struct pto_observe_outcome trace(struct pto_observe_cores *c, bool is_rev
   for (size_t i = 0; i < c->member_count; i++) c->is_eager[c->members[i].core] = c->members[i].polls;
   c->schedule.is_reversed = is_reversed;
   c->is_trial = c->has_begun = false;
-  c->write_count = c->value_count = 0;
+  c->write_count = c->value_count = c->atomic_count = 0;
   c->compared_bytes = 0;
   const struct pto_observe_outcome outcome = run(c);
   if (outcome.caught == SIGVTALRM && c->running != PTO_CORE_NO_RECORD && !c->is_too_large)
@@ -361,6 +375,31 @@ static void classify(const struct pto_observe_cores *c, uint8_t *kinds) {
   }
 }
 
+static bool is_known_atomic(const struct pto_observe_cores *c, uint64_t lo, uint64_t hi) {
+  for (uint32_t i = 0; i < c->atomic_count; i++)
+    if (lo >= c->atomic[i].lo && hi <= c->atomic[i].hi) return true;
+  return false;
+}
+
+/* Whether the word of these bytes is changed by atomic operations alone: then no order of them is missing, and they are
+ * no race from now on. */
+static bool are_atomic(struct pto_observe_cores *c, struct pto_observe_range bytes) {
+  const struct pto_cores_copy *copy = pto_cores_copy_at(c, bytes.lo);
+  const uint64_t lo = copy->base + ((bytes.lo - copy->base) & ~(uint64_t)(WORD_BYTES - 1));
+  const uint64_t hi = copy->base + pto_min_u64(pto_align_up(bytes.hi - copy->base, WORD_BYTES), copy->size_bytes);
+  if (hi - lo > PTO_STEPS_BYTES || c->atomic_count == PTO_CORES_MOST_ATOMIC || !pto_steps_begin()) return false;
+  c->is_trial = c->is_stepping = true;
+  c->has_strayed = false;
+  c->next_record = 0;
+  c->first = c->end_record = 0;
+  c->stepped = (struct pto_observe_range){lo, hi};
+  const struct pto_observe_outcome outcome = run(c);
+  c->is_stepping = false;
+  if (!pto_steps_end() || outcome.caught || c->has_strayed) return false;
+  c->atomic[c->atomic_count++] = c->stepped;
+  return true;
+}
+
 /* Whether what `write` leaves races with stretch `of`: of another core, or of other blocks, which do the same in their
  * turns. */
 static bool races_with(const struct pto_observe_cores *c, const struct pto_cores_write *write, uint32_t of,
@@ -370,6 +409,7 @@ static bool races_with(const struct pto_observe_cores *c, const struct pto_cores
   if (a == b || pto_core_order_is_before(&c->order, write->record, of) ||
       pto_core_order_is_before(&c->order, of, write->record))
     return false;
+  if (is_known_atomic(c, write->lo, write->hi)) return false;
   return c->reported_count == 0 || !was_reported(c, a, b, write->lo);
 }
 
@@ -494,6 +534,7 @@ static bool find_one(struct pto_observe_cores *c, int status) {
     if (differs || c->overwritten.lo < c->overwritten.hi || c->gives + 1 == PTO_CORES_VALUES || any_yields(c)) break;
   }
   if (c->overwritten.lo < c->overwritten.hi) {
+    if (are_atomic(c, c->overwritten)) return true;
     tell(c, (struct pto_cores_finding){c->overwritten_by, c->overwriting, c->overwritten, .is_read = false});
     return true;
   }
@@ -502,6 +543,7 @@ static bool find_one(struct pto_observe_cores *c, int status) {
   if (c->first_race[of] == c->first_race[of + 1]) return false;
   struct pto_observe_range bytes = find_bytes(c, of, status);
   const uint32_t writer = find_writer(c, of, &bytes);
+  if (are_atomic(c, bytes)) return true;
   tell(c, (struct pto_cores_finding){writer, of, bytes, .is_read = true});
   return true;
 }

@@ -29,6 +29,8 @@
 
 /* Races that are reported of one unit; more of it would say the same. */
 #define PTO_CORES_MOST_REPORTED 4u
+/* Words that atomic operations change; of further ones it is not asked. */
+#define PTO_CORES_MOST_ATOMIC 8u
 
 /* Memory that is copied: a page of the unit, or memory that the kernels of a block share. */
 struct pto_cores_copy {
@@ -93,6 +95,11 @@ struct pto_observe_cores {
   struct pto_observe_range selected; /* and bytes of the copies */
   uint32_t overwriting, overwritten_by;
   struct pto_observe_range overwritten; /* bytes that a stretch wrote over them; empty: none */
+  bool is_stepping;                     /* and what changes `stepped` is asked, */
+  struct pto_observe_range stepped;
+  /* Bytes of the copies that atomic operations alone change, in the run that was traced last. */
+  struct pto_observe_range atomic[PTO_CORES_MOST_ATOMIC];
+  uint32_t atomic_count;
 };
 
 /* What was found of two stretches. */

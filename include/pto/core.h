@@ -75,7 +75,9 @@ PTO_API PTO_MUST_CHECK int pto_core_turn(const struct pto_kernel_args *args);
 PTO_API PTO_MUST_CHECK int pto_core_yield(const struct pto_kernel_args *args, bool has_worked);
 
 /* Memory that the kernels of one block of the task share, zeroed before the first one sees it: the one of that `key`,
- * made where there is none yet.  Until all kernels of the block have returned.  All name the same size. */
+ * made where there is none yet.  Until all kernels of the block have returned.  All name the same size.
+ * What atomic operations on it order, `ptosim check --observe` does not know: it leaves alone words that
+ * read-modify-write operations alone change, on x86-64. */
 PTO_API PTO_MUST_CHECK int pto_core_shared(const struct pto_kernel_args *args, uint64_t key, uint64_t size_bytes,
                                            void **memory);
 /* Memory of this core alone, zeroed when it is made, that kernels which run on the core later find again, as they find

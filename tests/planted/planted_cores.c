@@ -47,6 +47,7 @@
   X(poll_alone, "AIV1 polls a word of shared memory without yielding")                                                 \
   X(poll_first, "the core that runs first polls for what the other one writes, without yielding")                      \
   X(middle_value, "the reader looks for the value of the first of two writers before it waits")                        \
+  X(plain_count, "two cores take rows by a count, which they raise without an atomic operation")                       \
   X(late_lock, "each core looks at a lock, works, and takes it")                                                       \
   X(torn_read, "the reader of a versioned pair does not look at the version again")                                    \
   X(early_add, "a block adds to the sum before its turn")                                                              \
@@ -310,7 +311,7 @@ static int last_half_run(const struct pto_kernel_args *a) {
   if (!is_early) TRY(pto_core_signal(a, other, 2));
   TRY(TAKE(2));
   for (uint32_t j = 0; j < COLUMNS && status == 0; j++) row(a, 2 + own)[j] = halves[!own * COLUMNS + j];
-  return own ? say(a, status, 1) : status;
+  return role_of(a) == PTO_ROLE_AIV1 ? say(a, status, 1) : status;
 }
 
 /* ---- barriers ---- */
@@ -557,6 +558,29 @@ static int early_taken_run(const struct pto_kernel_args *a) {
     word[1] = i + 1;
   }
   return role_of(a) == PTO_ROLE_AIV1 ? say(a, status, sum) : status;
+}
+
+/* Two cores take rows, in any order; the twin's count is atomic, or not there where atomics are not known. */
+#ifdef __x86_64__
+#define TAKE_ROW(count, own) ((void)(own), __atomic_fetch_add(count, 1, __ATOMIC_RELAXED))
+#else
+#define TAKE_ROW(count, own) ((own) += 2, (own)-2)
+#endif
+static int plain_count_run(const struct pto_kernel_args *a) {
+  enum { COUNT = 5 };
+  const struct pto_cost some = {.vector_elems = 16};
+  uint32_t *count, taken = 0, own = role_of(a) == PTO_ROLE_AIV1;
+  int status = pto_core_shared(a, 6, sizeof *count, (void **)&count);
+  while (status == 0) {
+    if (BUG)
+      taken = (*count)++;
+    else
+      taken = TAKE_ROW(count, own);
+    if (taken >= COUNT) break;
+    write_row(a, taken, 9 * taken);
+    TRY(pto_core_work(a, &some));
+  }
+  return role_of(a) == PTO_ROLE_AIV1 ? say(a, status, 1) : status;
 }
 
 /* Looks again and again without letting others run: AIV1 for what AIV0 writes, or AIV0 for what AIV1 writes, which a
@@ -868,6 +892,7 @@ OF_CLUSTER(gives_up, false)
 OF_CLUSTER(early_count, false)
 OF_CLUSTER(early_taken, false)
 OF_CLUSTER(middle_value, true)
+OF_CLUSTER(plain_count, false)
 OF_CLUSTER(late_lock, false)
 OF_CLUSTER(torn_read, false)
 OF_CLUSTER(poll_alone, false)

@@ -290,6 +290,8 @@
   X(poll_first, "stuck", PLANTED_ANY, "AIV0 on core 1 runs for ever without a call of pto/core.h",                     \
     "it may poll what another core writes", "pto_core_yield(args, false)` in the loop of AIV0")                        \
   X(middle_value, "cores", 0, "AIV0 writes bytes [0, 4) of array x", "AIC reads them", "before the read of AIC")       \
+  X(plain_count, "cores", PLANTED_ANY, "bytes [0, 1) of the shared memory of key 6", "writes them too",                \
+    "pto_core_signal(args")                                                                                            \
   X(late_lock, "cores", 0, "bytes [0, 4) of array x", "in another order", "pto_core_wait")                             \
   X(torn_read, "cores", 1, "of array z", "in another order", "pto_core_wait")                                          \
   X(early_add, "cores", 0, "AIV0 writes bytes [0, 4) of array x", "before its turn", "pto_core_turn(args)")            \
