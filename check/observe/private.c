@@ -26,7 +26,8 @@ static struct pto_observe_left_own *left_of(struct pto_observation *o, const str
 }
 
 /* Room for the core's bytes behind those of the others; false: it has none, or is not looked at. */
-static bool add_bytes(struct pto_observe_private *all, struct pto_observe_own *own) {
+static bool add_bytes(struct pto_observation *o, struct pto_observe_own *own) {
+  struct pto_observe_private *all = &o->own_memory;
   const uint64_t bytes = all->begun_bytes + pto_align_up(own->now.size_bytes, WORD);
   if (own->now.bytes && bytes > MOST_BYTES) own->now.bytes = NULL;
   if (!own->now.bytes) return false;
@@ -35,6 +36,7 @@ static bool add_bytes(struct pto_observe_private *all, struct pto_observe_own *o
     uint8_t *other = grown ? realloc(all->other, bytes) : NULL;
     if (grown) all->begun = grown;
     if (other) all->other = other;
+    o->summary.is_short |= !other;
     if (!other) own->now.bytes = NULL;
     if (!other) return false;
     all->begun_capacity = bytes;
@@ -58,7 +60,7 @@ void pto_observe_private_begin(struct pto_observation *o) {
                                     .core = message->core,
                                     .role = message->role,
                                     .block_index = message->block_index};
-    if (add_bytes(all, own)) memcpy(all->begun + own->at, own->now.bytes, own->now.size_bytes);
+    if (add_bytes(o, own)) memcpy(all->begun + own->at, own->now.bytes, own->now.size_bytes);
   }
 }
 
@@ -68,7 +70,7 @@ void pto_observe_private_end_first(struct pto_observation *o) {
     const bool is_new = !own->now.bytes && !own->now.size_bytes;
     const struct pto_observed_own now = pto_observed_unit_own(o->port, own->core);
     if (own->now.bytes || is_new) own->now = now;
-    if (is_new) (void)add_bytes(&o->own_memory, own);
+    if (is_new) (void)add_bytes(o, own);
   }
 }
 
@@ -78,6 +80,7 @@ void pto_observe_private_leave(struct pto_observation *o) {
     struct pto_observe_left_own *left = left_of(o, own);
     if (!own->now.bytes || own->now.has_drop) continue;
     uint8_t *bytes = left->size_bytes == own->now.size_bytes ? left->bytes : realloc(left->bytes, own->now.size_bytes);
+    o->summary.is_short |= !bytes;
     if (!bytes) continue;
     memcpy(bytes, own->now.bytes, own->now.size_bytes);
     *left = (struct pto_observe_left_own){bytes, own->now.size_bytes, o->call.task.number};

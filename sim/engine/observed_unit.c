@@ -29,6 +29,13 @@ void pto_observed_call_fill_local(const struct pto_message *message, const struc
   }
 }
 
+#define DIRTY_STACK_BYTES 16384u
+__attribute__((noinline)) void pto_observed_call_dirty_stack(void) {
+  uint8_t below[DIRTY_STACK_BYTES];
+  memset(below, 0xff, sizeof below);
+  __asm__("" : : "r"(below) : "memory");
+}
+
 /* The end of the last page that is resident: pto_observed_call_fill_local leaves none. */
 static uint64_t touched_bytes(const struct pto_local_memory *local) {
   const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);

@@ -58,6 +58,7 @@ static void run_alone(struct engine_observe *engine, const struct pto_message *m
   pto_message_args(message, view, &args);
   const struct pto_core moved = pto_observed_call_move(message, view, engine->core_count, engine->seen_core);
   if (engine->seen_core != PTO_OBSERVED_OWN) args.core = &moved;
+  if (engine->run_count > 0) pto_observed_call_dirty_stack();
   core->status = pto_solo_run(&engine->solo, message, &args);
   memcpy(core->message, engine->solo.message, sizeof core->message);
 }

@@ -19,6 +19,7 @@
   X(core_handed, "a task leaves a table on its core, for the next task to find")                                       \
   X(core_table, "a kernel keeps a table on its core and does not look whether it is for its scalar")                   \
   X(core_scratch, "a kernel adds to scratch memory of its core that it has not cleared")                               \
+  X(stack_unset, "a kernel marks in a local variable which values it has met, and has not cleared the marks")          \
   X(rounds_up, "a kernel rounds upward and does not put the mode back")                                                \
   X(counts_in_shape, "a kernel counts down the shape that it is told")
 
@@ -266,6 +267,23 @@ static void counts_in_shape(struct planted *p) {
   struct pto_tensor x = array_x(p), row = row_of(&x, 3), z = fresh(p, 1, 16);
   put(p, PLAIN(copy_back), PARAMS(pto_input(&row), pto_output(&z), pto_scalar_u64(p->is_buggy)));
   put_digest(p, &z, 0);
+}
+
+/* z = how many of the eight remainders x has. */
+static int count_met_run(const struct pto_kernel_args *a) {
+  uint32_t marks[8], count = 0;
+  __asm__("" : : "r"(marks) : "memory"); /* the compiler does not know what is in them */
+  if (!a->scalars[0].u64) memset(marks, 0, sizeof marks);
+  for (uint64_t i = 0; i < 3; i++) marks[WORDS(a->tensors[0])[i] % 8] = UINT32_MAX;
+  for (uint32_t i = 0; i < 8; i++) count += marks[i] == UINT32_MAX;
+  WORDS(a->tensors[1])[0] = count;
+  return 0;
+}
+static const struct pto_kernel count_met = AIV_KERNEL("count_met", of_in_out_way, count_met_run);
+
+static void stack_unset(struct planted *p) {
+  struct pto_tensor x = array_x(p), row = row_of(&x, 3), z = slot(p, 0);
+  put(p, PLAIN(count_met), PARAMS(pto_input(&row), pto_output(&z), pto_scalar_u64(p->is_buggy)));
 }
 
 static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) { return planted_orchestrate(rt, run); }
