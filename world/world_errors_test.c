@@ -224,6 +224,38 @@ static int peer_out_of_range(struct pto_runtime *rt, void *context) {
   if (status) return status;
   return pto_comm_peer(rt, comm, 4, PTO_FLOAT32, 1, shape).status;
 }
+/* Programs seldom ask for a tensor's status: what takes it says why there is none. */
+static int group_of(struct pto_runtime *rt, struct pto_comm comm, struct pto_tensor tensor) {
+  const struct pto_param params[] = {pto_output(&tensor)};
+  return pto_submit_group(rt, comm, &(struct pto_launch){.size = sizeof(struct pto_launch), .aiv0 = &put_kernel},
+                          params, 1, NULL);
+}
+static int peer_out_of_range_taken(struct pto_runtime *rt, void *context) {
+  (void)context;
+  struct pto_comm comm;
+  const int status = pto_comm_create(rt, NULL, 0, 64, 4, &comm);
+  const struct pto_tensor peer = pto_comm_peer(rt, comm, 4, PTO_FLOAT32, 1, (const uint64_t[]){4});
+  return status ? status : group_of(rt, comm, pto_tensor_slice(&peer, 0, 0, 1, 1));
+}
+static int beyond_the_window_taken(struct pto_runtime *rt, void *context) {
+  (void)context;
+  struct pto_comm comm;
+  const int status = pto_comm_create(rt, NULL, 0, 64, 4, &comm);
+  return status ? status : group_of(rt, comm, pto_comm_window(rt, comm, PTO_FLOAT32, 1, (const uint64_t[]){17}));
+}
+static int window_of_no_dtype(struct pto_runtime *rt, void *context) {
+  (void)context;
+  struct pto_comm comm;
+  const int status = pto_comm_create(rt, NULL, 0, 64, 4, &comm);
+  return status ? status : group_of(rt, comm, pto_comm_window(rt, comm, 99, 1, (const uint64_t[]){4}));
+}
+static int window_of_no_comm(struct pto_runtime *rt, void *context) {
+  (void)context;
+  struct pto_comm comm;
+  const int status = pto_comm_create(rt, NULL, 0, 64, 4, &comm);
+  const struct pto_comm other = {7};
+  return status ? status : group_of(rt, comm, pto_comm_window(rt, other, PTO_FLOAT32, 1, (const uint64_t[]){4}));
+}
 static int beyond_the_window(struct pto_runtime *rt, void *context) {
   (void)context;
   struct pto_comm comm;
@@ -280,8 +312,12 @@ static void test_what_waits_for_ever_and_what_is_wrong_is_told_with_its_values(v
       {launch_of_no_struct, PTO_EUSER, "rank 0: the orchestration returned -1"},
       {rank_out_of_range, PTO_EUSER, "pto_comm_create: rank 4, the world has 4"},
       {not_among_them, PTO_EUSER, "pto_comm_create: rank 0 calls it and is not among its 2 ranks"},
-      {peer_out_of_range, PTO_EUSER, "pto_comm_peer: peer 4 of comm 0, which has 4"},
-      {beyond_the_window, PTO_EUSER, "a tensor of more bytes than the 64 of the window"},
+      {peer_out_of_range, PTO_EUSER, "window: peer 4 of comm 0, which has 4; a peer is a place in it, not a rank"},
+      {beyond_the_window, PTO_EUSER, "window: 68 bytes asked of comm 0, whose windows have 64"},
+      {peer_out_of_range_taken, PTO_EUSER, "put_from_a_peer: param 0: window: peer 4 of comm 0, which has 4"},
+      {beyond_the_window_taken, PTO_EUSER, "param 0: window: 68 bytes asked of comm 0, whose windows have 64"},
+      {window_of_no_dtype, PTO_EUSER, "param 0: external tensor: 99 is no dtype"},
+      {window_of_no_comm, PTO_EUSER, "param 0: window: this rank has no comm 7"},
       {too_large_a_group, PTO_EUSER, "sync_start: 1000 blocks can never start together"},
   };
   for (size_t i = 0; i < 4 * (sizeof cases / sizeof *cases); i++) {
