@@ -31,6 +31,7 @@ static void set_tasks(const struct pto_explore *explore, uint64_t first, uint64_
     if (tasks[i] >= explore->graph.task_count) continue;
     const struct pto_explore_task *task = &explore->graph.tasks[tasks[i]];
     pto_source_lines_find(explore->lines, task->call, task->outer, &finding->places[i]);
+    finding->places[i].dispatch = task->dispatch;
     snprintf(finding->kernels[i], sizeof finding->kernels[i], "%s", task->name);
   }
 }
@@ -190,7 +191,7 @@ static void describe_blocks(const struct pto_explore *explore, const struct pto_
 
 static bool is_between_dispatches(const struct pto_explore *explore, uint64_t a, uint64_t b) {
   const struct pto_explore_graph *graph = &explore->graph;
-  return a < graph->task_count && b < graph->task_count && graph->tasks[a].command != graph->tasks[b].command;
+  return a < graph->task_count && b < graph->task_count && graph->tasks[a].dispatch != graph->tasks[b].dispatch;
 }
 
 /* Two calls of two tasks: `early` was made before `late`, though the sequential run has them the other way round. */

@@ -99,7 +99,7 @@ int pto_explore_graph_init(struct pto_explore_graph *graph, const struct pto_tra
     task->is_sequential = record->is_sequential;
     task->call = record->call;
     task->outer = record->outer_call;
-    task->command = record->command;
+    task->dispatch = record->dispatch;
     take_params(graph, trace, record, task);
     take_edges(graph, trace, record, task);
   }

@@ -96,7 +96,7 @@ static const char *name_common(const struct reporter *t, const struct pto_confli
 /* Of two dispatches of a context, where no handle of the one's tasks comes to the other. */
 static bool is_between_dispatches(const struct pto_access_graph *graph, const struct pto_conflict *c) {
   return !graph->nodes[c->earlier].is_host && !graph->nodes[c->later].is_host &&
-         pto_graph_task(graph, c->earlier)->command != pto_graph_task(graph, c->later)->command;
+         pto_graph_task(graph, c->earlier)->dispatch != pto_graph_task(graph, c->later)->dispatch;
 }
 
 static void name_remedy(const struct reporter *t, const struct pto_conflict *c, enum pto_deps_named_index rule,

@@ -180,8 +180,8 @@ static bool is_reduced(const struct side *side) {
   return e->path_length > 2 && pto_graph_has_dropped(&side->graph, e->path[0], e->path[e->path_length - 1]);
 }
 
-static uint64_t command_of(const struct why *why, uint64_t task) {
-  return pto_trace_task_at(why->question.trace, task)->command;
+static uint64_t dispatch_of(const struct why *why, uint64_t task) {
+  return pto_trace_task_at(why->question.trace, task)->dispatch;
 }
 
 static void print_side(FILE *to, const struct why *why, const struct side *side) {
@@ -197,7 +197,7 @@ static void print_side(FILE *to, const struct why *why, const struct side *side)
     is_harmful |= e->commons[i].conflict != 0;
   }
   if (!e->common_count) fputs("    they touch no memory in common\n", to);
-  if (is_harmful && command_of(why, why->earlier) != command_of(why, why->later))
+  if (is_harmful && dispatch_of(why, why->earlier) != dispatch_of(why, why->later))
     fputs("    the result depends on which of them comes first; " PTO_FINDING_SYNC_BETWEEN "\n", to);
   else if (is_harmful)
     fprintf(to, "    the result depends on which of them comes first; add `after` task %" PRIu64 "\n", why->earlier);

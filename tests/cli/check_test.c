@@ -69,6 +69,9 @@ static void test_a_sync_and_the_end_of_a_context_order_what_rules_pto_do_not(voi
       expect_said(rows[i].found ? rows[i].found : "under rules pto, 0 findings");
     }
   expect_said("sync the context first");
+  assert_int_equal(pto_ptosim_run("check %s/planted/planted_contexts.so --deps pto", pto_ptosim_build()), 1);
+  expect_said(" by dispatch 1 and planted_contexts.c:");
+  expect_said(" by dispatch 2; no path under rules pto");
 }
 
 static void test_the_programs_that_drive_contexts_are_clean_under_either_rules(void **state) {
