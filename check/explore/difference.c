@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include <check/explore/shrink.h>
+#include <formats/units.h>
+#include <runtime/base/text.h>
 #include <runtime/port/core_port.h>
 
 /* ---- in words ---- */
@@ -80,7 +82,7 @@ static bool find_inversion(const struct pto_explore_graph *graph, const struct p
 /* A difference in words. */
 struct telling {
   struct pto_finding finding;
-  char common[320], reason[960], remedy[96];
+  char common[320], reason[960], remedy[160];
 };
 
 /* Why an order may matter that no declared byte explains: what there is to look at first, and what is left then. */
@@ -194,6 +196,15 @@ static bool is_between_dispatches(const struct pto_explore *explore, uint64_t a,
   return a < graph->task_count && b < graph->task_count && graph->tasks[a].dispatch != graph->tasks[b].dispatch;
 }
 
+static void say_after(const struct pto_explore *explore, uint64_t first, uint64_t second, struct telling *telling) {
+  const struct pto_explore_graph *graph = &explore->graph;
+  const uint64_t tasks[2] = {first, second};
+  const uint64_t launches[2] = {first < graph->task_count ? graph->tasks[first].part_of : 0,
+                                second < graph->task_count ? graph->tasks[second].part_of : 0};
+  pto_finding_say_after(tasks, launches, telling->remedy, sizeof telling->remedy);
+  if (!launches[1]) pto_text_append(telling->remedy, sizeof telling->remedy, " to task %" PRIu64, second);
+}
+
 /* Two calls of two tasks: `early` was made before `late`, though the sequential run has them the other way round. */
 static void describe_pair(const struct pto_explore *explore, const struct pto_explore_event *late,
                           const struct pto_explore_event *early, struct telling *telling) {
@@ -210,8 +221,7 @@ static void describe_pair(const struct pto_explore *explore, const struct pto_ex
   if (is_declared && is_between_dispatches(explore, late->task, early->task))
     snprintf(telling->remedy, sizeof telling->remedy, PTO_FINDING_SYNC_BETWEEN);
   else if (is_declared)
-    snprintf(telling->remedy, sizeof telling->remedy, "add `after` task %" PRIu64 " to task %" PRIu64, late->task,
-             early->task);
+    say_after(explore, late->task, early->task, telling);
 }
 
 static bool is_pair(const struct pto_explore_hold *hold) {
@@ -339,8 +349,8 @@ static void add_order(struct pto_explore *explore, const char *schedule,
   uint64_t calls;
   if (!explore->lines) explore->lines = pto_source_lines_create();
   if (has_other_tasks(explore, again, &calls))
-    snprintf(telling.reason, sizeof telling.reason, "it made %" PRIu64 " calls instead of %" PRIu64 ": %s", calls,
-             explore->call_count - explore->counts.later_pieces, tell_other_tasks(explore));
+    snprintf(telling.reason, sizeof telling.reason, "it made %" PRIu64 " call%s instead of %" PRIu64 ": %s", calls,
+             pto_plural(calls), explore->call_count - explore->counts.later_pieces, tell_other_tasks(explore));
   else
     describe(explore, holds, &telling);
   if (holds->count > 1) snprintf(more, sizeof more, " (and %zu more, all needed)", holds->count - 1);

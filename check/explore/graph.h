@@ -38,6 +38,7 @@ struct pto_explore_task {
   const void *call;   /* where the program's call that submitted it returns to, as of struct pto_trace_task */
   const void *outer;  /* outer_call of that */
   uint64_t dispatch;  /* as there */
+  uint64_t part_of;   /* as there */
   bool is_sequential; /* its blocks run one after another */
 };
 

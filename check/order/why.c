@@ -7,6 +7,7 @@
 
 #include <check/order/access_text.h>
 #include <check/order/explain.h>
+#include <report/findings/findings.h>
 #include <report/findings/report.h>
 #include <runtime/deps/rules.h>
 #include <runtime/trace/trace_words.h>
@@ -184,8 +185,16 @@ static uint64_t dispatch_of(const struct why *why, uint64_t task) {
   return pto_trace_task_at(why->question.trace, task)->dispatch;
 }
 
+static const char *name_after(const struct why *why, char *text, size_t size) {
+  const uint64_t tasks[2] = {why->earlier, why->later};
+  uint64_t launches[2];
+  for (int i = 0; i < 2; i++) launches[i] = pto_trace_task_at(why->question.trace, tasks[i])->part_of;
+  return pto_finding_say_after(tasks, launches, text, size);
+}
+
 static void print_side(FILE *to, const struct why *why, const struct side *side) {
   const struct pto_explanation *e = &side->explanation;
+  char after[160];
   bool is_harmful = false;
   if (is_reduced(side))
     fprintf(to, "  the edge is dropped, which the path implies: %s\n",
@@ -200,7 +209,7 @@ static void print_side(FILE *to, const struct why *why, const struct side *side)
   if (is_harmful && dispatch_of(why, why->earlier) != dispatch_of(why, why->later))
     fputs("    the result depends on which of them comes first; " PTO_FINDING_SYNC_BETWEEN "\n", to);
   else if (is_harmful)
-    fprintf(to, "    the result depends on which of them comes first; add `after` task %" PRIu64 "\n", why->earlier);
+    fprintf(to, "    the result depends on which of them comes first; %s\n", name_after(why, after, sizeof after));
   else
     fputs("    either may come first\n", to);
 }
