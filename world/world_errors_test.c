@@ -40,6 +40,16 @@ static int rank_3_submits_nothing(struct pto_runtime *rt, void *context) {
   const int status = pto_comm_create(rt, NULL, 0, 0, 4, &comm);
   return status || pto_runtime_rank(rt) == 3 ? status : submit_wait(rt, comm, 1, true);
 }
+/* The others wait on two cores each. */
+static int rank_3_submits_no_blocks(struct pto_runtime *rt, void *context) {
+  (void)context;
+  struct pto_comm comm;
+  const int status = pto_comm_create(rt, NULL, 0, 0, 4, &comm);
+  if (status || pto_runtime_rank(rt) == 3) return status;
+  const struct pto_param params[] = {pto_scalar_u64(comm.id), pto_scalar_u64(1)};
+  const struct pto_launch launch = {.size = sizeof launch, .aiv0 = &wait_kernel, .block_count = 2};
+  return pto_submit_group(rt, comm, &launch, params, 2, NULL);
+}
 /* Each tells the next one, and waits for the one before; `n` of them have come then. */
 static int meet_run(const struct pto_kernel_args *args) {
   const uint64_t comm = args->scalars[0].u64;
@@ -285,6 +295,7 @@ static void test_what_waits_for_ever_and_what_is_wrong_is_told_with_its_values(v
        "rank 0: 3 of 4 ranks wait for ever; rank 0 task 0 (dispatch_meta) block 0 AIV0 on core 1 waits for signal 1 >= "
        "2 of comm 0, which is 0: rank 3 has not submitted its task of group 0 (its orchestration is over after 0 "
        "tasks)"},
+      {rank_3_submits_no_blocks, PTO_EDEADLOCK, " is over after 0 tasks); likewise rank 1, 2"},
       {groups_of_a_long_program, PTO_EDEADLOCK,
        "rank 0 task 200 (dispatch_meta) block 0 AIV0 on core 1 waits for signal 1 >= 2 of comm 0, which is 0: rank 3 "
        "has "
