@@ -138,9 +138,28 @@ int pto_context_create(const struct pto_context_options *given, struct pto_conte
   return status;
 }
 
+void pto_context_add_user(struct pto_context *context, struct pto_context_user *user) {
+  pto_context_lock(context);
+  user->next = context->users;
+  context->users = user;
+  pto_context_unlock(context);
+}
+
+void pto_context_remove_user(struct pto_context *context, struct pto_context_user *user) {
+  pto_context_lock(context);
+  struct pto_context_user **link = &context->users;
+  while (*link && *link != user) link = &(*link)->next;
+  if (*link) *link = user->next;
+  pto_context_unlock(context);
+}
+
 void pto_context_destroy(struct pto_context *context) {
   if (!context) return;
   destroy_parts(context);
+  for (struct pto_context_user *user = context->users, *next; user; user = next) {
+    next = user->next;
+    user->gone(user);
+  }
   pthread_cond_destroy(&context->is_done);
   pthread_cond_destroy(&context->is_queued);
   pthread_mutex_destroy(&context->lock);

@@ -62,6 +62,12 @@ struct pto_flight {
   uint32_t input_count, output_count;
 };
 
+/* Who keeps something on the context, and is told when that has gone. */
+struct pto_context_user {
+  struct pto_context_user *next;
+  void (*gone)(struct pto_context_user *user);
+};
+
 struct pto_context {
   const struct pto_device_backend *backend;
   struct pto_chip chip;
@@ -72,8 +78,9 @@ struct pto_context {
   pthread_cond_t is_queued, is_done;
   pthread_t thread;
   bool has_thread, is_ending;
-  bool is_watched; /* the watch of the configuration has been told of it */
-  bool has_run;    /* the executor's: a run goes on, or pauses */
+  bool is_watched;                /* the watch of the configuration has been told of it */
+  bool has_run;                   /* the executor's: a run goes on, or pauses */
+  struct pto_context_user *users; /* under the lock */
   struct pto_device_tensors tensors;
   struct pto_command queue[PTO_CONTEXT_QUEUE]; /* by number modulo its length */
   uint64_t queued, done;                       /* commands so far */
@@ -101,6 +108,10 @@ bool pto_context_asks(const struct pto_context *context);
 
 static inline void pto_context_lock(struct pto_context *context) { pthread_mutex_lock(&context->lock); }
 static inline void pto_context_unlock(struct pto_context *context) { pthread_mutex_unlock(&context->lock); }
+
+/* Borrowed until it is removed, or told that the context has gone. */
+void pto_context_add_user(struct pto_context *context, struct pto_context_user *user);
+void pto_context_remove_user(struct pto_context *context, struct pto_context_user *user);
 
 /* executor.c */
 /* The thread of a context that has one. */

@@ -244,7 +244,8 @@ static int execute_dispatch(struct pto_context *context, struct pto_command *com
 static void tell_place(struct pto_context *context, const struct pto_command *command) {
   const bool is_dispatch = command->kind == PTO_COMMAND_DISPATCH && command->call;
   const bool is_own = is_dispatch && pto_call_stack_is_own((const void *)(uintptr_t)command->program->orchestrate);
-  pto_host_call_from(context->rt, command->call, command->outer_call, is_own);
+  const uint64_t dispatch = command->kind == PTO_COMMAND_DISPATCH ? context->counters.dispatches + 1 : 0;
+  pto_host_call_from(context->rt, command->call, command->outer_call, dispatch, is_own);
 }
 
 static int execute(struct pto_context *context, struct pto_command *command) {

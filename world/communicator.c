@@ -16,6 +16,7 @@
 #include <runtime/base/grow.h>
 #include <runtime/control/call_list.h>
 #include <runtime/control/runtime_state.h>
+#include <runtime/tensor/tensor_make.h>
 #include <runtime/trace/place.h>
 #include <runtime/trace/segment.h>
 
@@ -273,21 +274,12 @@ void *pto_comm_window_addr(const struct pto_rank_comm *comm, uint32_t place) {
   return place == comm->place ? comm->window.addr : (char *)comm->peers.addr + place * comm->peer_spread;
 }
 
-static struct pto_tensor invalid(int status) { return (struct pto_tensor){.status = status}; }
-
-/* The tensor at the begin of a window that is at `addr`. */
-static struct pto_tensor at_window(struct pto_runtime *rt, const struct pto_rank_comm *its, void *addr, uint32_t dtype,
-                                   uint32_t ndims, const uint64_t *shape) {
-  struct pto_remote_layout layout = {.dtype = dtype, .ndims = ndims};
-  unsigned __int128 bytes = pto_dtype_size(dtype);
-  if (ndims > PTO_MAX_DIMS || bytes == 0) return invalid(PTO_EINVAL);
-  for (uint32_t i = 0; i < ndims; i++) layout.shape[i] = shape[i];
-  for (uint32_t i = 0; i < ndims && bytes <= PTO_FABRIC_MAX_BYTES; i++) bytes *= shape[i];
-  if (bytes > PTO_FABRIC_MAX_BYTES || pto_remote_bytes(&layout) > its->window_bytes) {
-    (void)PTO_REFUSE(rt, PTO_EINVAL, "a tensor of more bytes than the %" PRIu64 " of the window", its->window_bytes);
-    return invalid(PTO_EINVAL);
-  }
-  return pto_external_tensor(rt, addr, dtype, ndims, shape);
+/* For those who return its status: the runtime's sentence says it too. */
+static struct pto_tensor refuse_tensor(struct pto_runtime *rt, struct pto_tensor invalid) {
+  char text[160];
+  pto_tensor_explain(&invalid, text, sizeof text);
+  (void)PTO_REFUSE(rt, invalid.status, "%s", text);
+  return invalid;
 }
 
 struct pto_tensor pto_comm_window(struct pto_runtime *rt, struct pto_comm comm, uint32_t dtype, uint32_t ndims,
@@ -298,12 +290,13 @@ struct pto_tensor pto_comm_window(struct pto_runtime *rt, struct pto_comm comm, 
 struct pto_tensor pto_comm_peer(struct pto_runtime *rt, struct pto_comm comm, uint32_t peer, uint32_t dtype,
                                 uint32_t ndims, const uint64_t *shape) {
   const struct pto_rank_comm *its = pto_rank_comm_at(rank_of(rt), comm.id);
-  if (!its || peer >= its->size) {
-    (void)PTO_REFUSE(rt, PTO_EINVAL, "pto_comm_peer: peer %" PRIu32 " of comm %" PRIu64 ", which has %" PRIu32, peer,
-                     comm.id, its ? its->size : 0);
-    return invalid(PTO_EINVAL);
-  }
-  return at_window(rt, its, pto_comm_window_addr(its, peer), dtype, ndims, shape);
+  uint64_t bytes;
+  if (!its) return refuse_tensor(rt, pto_tensor_invalid(PTO_MAKER_COMM, PTO_REASON_NO_COMM, comm.id));
+  if (peer >= its->size)
+    return refuse_tensor(rt, pto_tensor_invalid(PTO_MAKER_COMM, PTO_REASON_PEER, peer, comm.id, its->size));
+  if (pto_tensor_dense_bytes(dtype, ndims, shape, &bytes) && bytes > its->window_bytes)
+    return refuse_tensor(rt, pto_tensor_invalid(PTO_MAKER_COMM, PTO_REASON_WINDOW, bytes, comm.id, its->window_bytes));
+  return pto_external_tensor(rt, pto_comm_window_addr(its, peer), dtype, ndims, shape);
 }
 
 /* ---- groups ---- */

@@ -22,10 +22,15 @@ static struct pto_waiting_core *core_of(const struct pto_kernel_args *args) {
 }
 
 /* 0 where the kernel may make the call; *rank is whose it is. */
-static int check_call(const struct pto_kernel_args *args, const char *call, struct pto_rank **rank) {
-  const struct pto_core_port *port = args->core->port;
+/* Where a public function's call returns to. */
+#define CALLER __builtin_return_address(0)
+
+static int check_call(const struct pto_kernel_args *args, const char *call, const void *caller,
+                      struct pto_rank **rank) {
+  struct pto_core_port *port = args->core->port;
   if (!port || !(port->kernels[args->core->role]->flags & PTO_KERNEL_REMOTE))
     return pto_kernel_error(args, "%s: the kernel does not declare PTO_KERNEL_REMOTE, or runs outside an engine", call);
+  port->call = caller;
   *rank = (struct pto_rank *)port->rank;
   if (*rank && !(*rank)->tickets) return pto_kernel_error(args, "%s: no memory for calls that wait", call);
   if (*rank) return 0;
@@ -161,7 +166,7 @@ static int take_own(const struct pto_kernel_args *args, const char *call, const 
 int pto_core_window(const struct pto_kernel_args *args, uint64_t id, uint32_t peer, void **window) {
   static const char call[] = "pto_core_window";
   struct pto_rank *rank;
-  const int status = check_call(args, call, &rank);
+  const int status = check_call(args, call, CALLER, &rank);
   if (status != 0) return status;
   const struct pto_rank_comm *comm = pto_rank_comm_at(rank, id);
   if (!comm || peer >= comm->size)
@@ -225,7 +230,7 @@ int pto_core_put(const struct pto_kernel_args *args, const struct pto_kernel_ten
   struct pto_remote_layout to = layout_of(to_tensor), from = layout_of(from_tensor);
   struct pto_rank *rank;
   struct window window;
-  int status = check_call(args, call, &rank);
+  int status = check_call(args, call, CALLER, &rank);
   if (status == 0) status = check_alike(args, call, &to, &from);
   if (status != 0) return status;
   if (!find_window(rank, &to, &window)) return pto_kernel_error(args, "%s: `to` is not within a window", call);
@@ -261,7 +266,7 @@ int pto_core_get(const struct pto_kernel_args *args, const struct pto_kernel_ten
   struct pto_remote_layout to = layout_of(to_tensor), from = layout_of(from_tensor);
   struct pto_rank *rank;
   struct window window;
-  int status = check_call(args, call, &rank);
+  int status = check_call(args, call, CALLER, &rank);
   if (status == 0) status = check_alike(args, call, &to, &from);
   if (status != 0) return status;
   if (!find_window(rank, &from, &window)) return pto_kernel_error(args, "%s: `from` is not within a window", call);
@@ -324,7 +329,7 @@ int pto_core_notify(const struct pto_kernel_args *args, uint64_t id, uint32_t pe
   static const char call[] = "pto_core_notify";
   struct pto_rank_comm *comm;
   struct pto_rank *rank;
-  int status = check_call(args, call, &rank);
+  int status = check_call(args, call, CALLER, &rank);
   if (status == 0) status = check_comm(args, call, rank, id, signal, &comm);
   if (status != 0) return status;
   if (notify != PTO_NOTIFY_SET && notify != PTO_NOTIFY_ADD)
@@ -407,7 +412,7 @@ static int yield_between_tests(const struct pto_kernel_args *args, const struct 
 int pto_core_test_signal(const struct pto_kernel_args *args, uint64_t id, uint32_t signal, int32_t *value) {
   struct pto_rank_comm *comm;
   struct pto_rank *rank;
-  int status = check_call(args, "pto_core_test_signal", &rank);
+  int status = check_call(args, "pto_core_test_signal", CALLER, &rank);
   if (status == 0) status = check_comm(args, "pto_core_test_signal", rank, id, signal, &comm);
   if (status == 0) status = yield_between_tests(args, comm, signal);
   if (status != 0) return status;
@@ -431,7 +436,7 @@ int pto_core_wait_signal(const struct pto_kernel_args *args, uint64_t id, uint32
   static const char call[] = "pto_core_wait_signal";
   struct pto_rank_comm *comm;
   struct pto_rank *rank;
-  int status = check_call(args, call, &rank);
+  int status = check_call(args, call, CALLER, &rank);
   if (status == 0) status = check_comm(args, call, rank, id, signal, &comm);
   if (status != 0) return status;
   struct pto_waiting_core *core = core_of(args);

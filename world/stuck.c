@@ -478,10 +478,13 @@ static void add_wait(const struct pto_part *part, size_t at, size_t cause, char 
   for (size_t i = 0; i < at && at != cause; i++)
     if (is_alike(&waits[i], &waits[at])) return;
   pto_text_append(text, size, "; %s", waits[at].text);
-  uint32_t others = 0;
-  for (size_t i = 0; i < count; i++) {
-    if (waits[i].rank == waits[at].rank || !is_alike(&waits[i], &waits[at])) continue;
-    pto_text_append(text, size, "%s%" PRIu32, others++ ? ", " : "; likewise rank ", waits[i].rank);
+  uint32_t last = waits[at].rank;
+  const char *separator = "; likewise rank ";
+  for (size_t i = 0; i < count; i++) { /* a rank's follow each other, one a core that waits */
+    if (waits[i].rank == waits[at].rank || waits[i].rank == last || !is_alike(&waits[i], &waits[at])) continue;
+    last = waits[i].rank;
+    pto_text_append(text, size, "%s%" PRIu32, separator, last);
+    separator = ", ";
   }
 }
 

@@ -40,6 +40,16 @@ static int rank_3_submits_nothing(struct pto_runtime *rt, void *context) {
   const int status = pto_comm_create(rt, NULL, 0, 0, 4, &comm);
   return status || pto_runtime_rank(rt) == 3 ? status : submit_wait(rt, comm, 1, true);
 }
+/* The others wait on two cores each. */
+static int rank_3_submits_no_blocks(struct pto_runtime *rt, void *context) {
+  (void)context;
+  struct pto_comm comm;
+  const int status = pto_comm_create(rt, NULL, 0, 0, 4, &comm);
+  if (status || pto_runtime_rank(rt) == 3) return status;
+  const struct pto_param params[] = {pto_scalar_u64(comm.id), pto_scalar_u64(1)};
+  const struct pto_launch launch = {.size = sizeof launch, .aiv0 = &wait_kernel, .block_count = 2};
+  return pto_submit_group(rt, comm, &launch, params, 2, NULL);
+}
 /* Each tells the next one, and waits for the one before; `n` of them have come then. */
 static int meet_run(const struct pto_kernel_args *args) {
   const uint64_t comm = args->scalars[0].u64;
@@ -224,6 +234,38 @@ static int peer_out_of_range(struct pto_runtime *rt, void *context) {
   if (status) return status;
   return pto_comm_peer(rt, comm, 4, PTO_FLOAT32, 1, shape).status;
 }
+/* Programs seldom ask for a tensor's status: what takes it says why there is none. */
+static int group_of(struct pto_runtime *rt, struct pto_comm comm, struct pto_tensor tensor) {
+  const struct pto_param params[] = {pto_output(&tensor)};
+  return pto_submit_group(rt, comm, &(struct pto_launch){.size = sizeof(struct pto_launch), .aiv0 = &put_kernel},
+                          params, 1, NULL);
+}
+static int peer_out_of_range_taken(struct pto_runtime *rt, void *context) {
+  (void)context;
+  struct pto_comm comm;
+  const int status = pto_comm_create(rt, NULL, 0, 64, 4, &comm);
+  const struct pto_tensor peer = pto_comm_peer(rt, comm, 4, PTO_FLOAT32, 1, (const uint64_t[]){4});
+  return status ? status : group_of(rt, comm, pto_tensor_slice(&peer, 0, 0, 1, 1));
+}
+static int beyond_the_window_taken(struct pto_runtime *rt, void *context) {
+  (void)context;
+  struct pto_comm comm;
+  const int status = pto_comm_create(rt, NULL, 0, 64, 4, &comm);
+  return status ? status : group_of(rt, comm, pto_comm_window(rt, comm, PTO_FLOAT32, 1, (const uint64_t[]){17}));
+}
+static int window_of_no_dtype(struct pto_runtime *rt, void *context) {
+  (void)context;
+  struct pto_comm comm;
+  const int status = pto_comm_create(rt, NULL, 0, 64, 4, &comm);
+  return status ? status : group_of(rt, comm, pto_comm_window(rt, comm, 99, 1, (const uint64_t[]){4}));
+}
+static int window_of_no_comm(struct pto_runtime *rt, void *context) {
+  (void)context;
+  struct pto_comm comm;
+  const int status = pto_comm_create(rt, NULL, 0, 64, 4, &comm);
+  const struct pto_comm other = {7};
+  return status ? status : group_of(rt, comm, pto_comm_window(rt, other, PTO_FLOAT32, 1, (const uint64_t[]){4}));
+}
 static int beyond_the_window(struct pto_runtime *rt, void *context) {
   (void)context;
   struct pto_comm comm;
@@ -253,6 +295,7 @@ static void test_what_waits_for_ever_and_what_is_wrong_is_told_with_its_values(v
        "rank 0: 3 of 4 ranks wait for ever; rank 0 task 0 (dispatch_meta) block 0 AIV0 on core 1 waits for signal 1 >= "
        "2 of comm 0, which is 0: rank 3 has not submitted its task of group 0 (its orchestration is over after 0 "
        "tasks)"},
+      {rank_3_submits_no_blocks, PTO_EDEADLOCK, " is over after 0 tasks); likewise rank 1, 2"},
       {groups_of_a_long_program, PTO_EDEADLOCK,
        "rank 0 task 200 (dispatch_meta) block 0 AIV0 on core 1 waits for signal 1 >= 2 of comm 0, which is 0: rank 3 "
        "has "
@@ -280,8 +323,12 @@ static void test_what_waits_for_ever_and_what_is_wrong_is_told_with_its_values(v
       {launch_of_no_struct, PTO_EUSER, "rank 0: the orchestration returned -1"},
       {rank_out_of_range, PTO_EUSER, "pto_comm_create: rank 4, the world has 4"},
       {not_among_them, PTO_EUSER, "pto_comm_create: rank 0 calls it and is not among its 2 ranks"},
-      {peer_out_of_range, PTO_EUSER, "pto_comm_peer: peer 4 of comm 0, which has 4"},
-      {beyond_the_window, PTO_EUSER, "a tensor of more bytes than the 64 of the window"},
+      {peer_out_of_range, PTO_EUSER, "window: peer 4 of comm 0, which has 4; a peer is a place in it, not a rank"},
+      {beyond_the_window, PTO_EUSER, "window: 68 bytes asked of comm 0, whose windows have 64"},
+      {peer_out_of_range_taken, PTO_EUSER, "put_from_a_peer: param 0: window: peer 4 of comm 0, which has 4"},
+      {beyond_the_window_taken, PTO_EUSER, "param 0: window: 68 bytes asked of comm 0, whose windows have 64"},
+      {window_of_no_dtype, PTO_EUSER, "param 0: external tensor: 99 is no dtype"},
+      {window_of_no_comm, PTO_EUSER, "param 0: window: this rank has no comm 7"},
       {too_large_a_group, PTO_EUSER, "sync_start: 1000 blocks can never start together"},
   };
   for (size_t i = 0; i < 4 * (sizeof cases / sizeof *cases); i++) {

@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include <check/explore/shrink.h>
+#include <formats/units.h>
+#include <runtime/base/text.h>
 #include <runtime/port/core_port.h>
 
 /* ---- in words ---- */
@@ -31,6 +33,7 @@ static void set_tasks(const struct pto_explore *explore, uint64_t first, uint64_
     if (tasks[i] >= explore->graph.task_count) continue;
     const struct pto_explore_task *task = &explore->graph.tasks[tasks[i]];
     pto_source_lines_find(explore->lines, task->call, task->outer, &finding->places[i]);
+    finding->places[i].dispatch = task->dispatch;
     snprintf(finding->kernels[i], sizeof finding->kernels[i], "%s", task->name);
   }
 }
@@ -213,7 +216,16 @@ static void describe_blocks(const struct pto_explore *explore, const struct pto_
 
 static bool is_between_dispatches(const struct pto_explore *explore, uint64_t a, uint64_t b) {
   const struct pto_explore_graph *graph = &explore->graph;
-  return a < graph->task_count && b < graph->task_count && graph->tasks[a].command != graph->tasks[b].command;
+  return a < graph->task_count && b < graph->task_count && graph->tasks[a].dispatch != graph->tasks[b].dispatch;
+}
+
+static void say_after(const struct pto_explore *explore, uint64_t first, uint64_t second, struct telling *telling) {
+  const struct pto_explore_graph *graph = &explore->graph;
+  const uint64_t tasks[2] = {first, second};
+  const uint64_t launches[2] = {first < graph->task_count ? graph->tasks[first].part_of : 0,
+                                second < graph->task_count ? graph->tasks[second].part_of : 0};
+  pto_finding_say_after(tasks, launches, telling->remedy, sizeof telling->remedy);
+  if (!launches[1]) pto_text_append(telling->remedy, sizeof telling->remedy, " to task %" PRIu64, second);
 }
 
 /* Two calls of two tasks: `early` was made before `late`, though the sequential run has them the other way round. */
@@ -232,8 +244,7 @@ static void describe_pair(const struct pto_explore *explore, const struct pto_ex
   if (is_declared && is_between_dispatches(explore, late->task, early->task))
     snprintf(telling->remedy, sizeof telling->remedy, PTO_FINDING_SYNC_BETWEEN);
   else if (is_declared)
-    snprintf(telling->remedy, sizeof telling->remedy, "add `after` task %" PRIu64 " to task %" PRIu64, late->task,
-             early->task);
+    say_after(explore, late->task, early->task, telling);
 }
 
 static bool is_pair(const struct pto_explore_hold *hold) {
@@ -367,8 +378,8 @@ static void add_order(struct pto_explore *explore, const char *schedule,
   uint64_t calls;
   if (!explore->lines) explore->lines = pto_source_lines_create();
   if (has_other_tasks(explore, again, &calls))
-    snprintf(telling.reason, sizeof telling.reason, "it made %" PRIu64 " calls instead of %" PRIu64 ": %s", calls,
-             explore->call_count - explore->counts.later_pieces, tell_other_tasks(explore, &telling));
+    snprintf(telling.reason, sizeof telling.reason, "it made %" PRIu64 " call%s instead of %" PRIu64 ": %s", calls,
+             pto_plural(calls), explore->call_count - explore->counts.later_pieces, tell_other_tasks(explore, &telling));
   else
     describe(explore, holds, &telling);
   if (holds->count > 1) snprintf(more, sizeof more, " (and %zu more, all needed)", holds->count - 1);

@@ -100,7 +100,8 @@ int pto_explore_graph_init(struct pto_explore_graph *graph, const struct pto_tra
     task->is_sequential = record->is_sequential;
     task->call = record->call;
     task->outer = record->outer_call;
-    task->command = record->command;
+    task->dispatch = record->dispatch;
+    task->part_of = record->part_of;
     take_params(graph, trace, record, task);
     take_edges(graph, trace, record, task);
   }

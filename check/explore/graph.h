@@ -38,7 +38,8 @@ struct pto_explore_task {
   uint32_t block_count;
   const void *call;   /* where the program's call that submitted it returns to, as of struct pto_trace_task */
   const void *outer;  /* outer_call of that */
-  uint64_t command;   /* as there */
+  uint64_t dispatch;  /* as there */
+  uint64_t part_of;   /* as there */
   bool is_sequential; /* its blocks run one after another */
 };
 

@@ -46,6 +46,7 @@ static void find_place(struct pto_observation *o, uint64_t task, struct pto_sour
   if (!o->lines) o->lines = pto_source_lines_create();
   const struct pto_trace_task *record = pto_trace_log_at(tasks, task);
   pto_source_lines_find(o->lines, record->call, record->outer_call, found);
+  found->dispatch = record->dispatch;
 }
 
 static void name_kernels(const struct pto_observe_told_task *task, char *text, size_t size) {

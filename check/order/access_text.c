@@ -210,6 +210,7 @@ void pto_text_find(const struct pto_access_text *text, uint32_t node, struct pto
   const void *outer =
       is_host ? pto_graph_host(text->graph, node)->outer_call : pto_graph_task(text->graph, node)->outer_call;
   pto_source_lines_find(text->lines, call, outer, found);
+  if (!is_host) found->dispatch = pto_graph_task(text->graph, node)->dispatch;
 }
 
 const char *pto_text_param(const struct pto_access_text *text, uint32_t access, char *out, size_t size) {

@@ -97,7 +97,14 @@ static const char *name_common(const struct reporter *t, const struct pto_confli
 /* Of two dispatches of a context, where no handle of the one's tasks comes to the other. */
 static bool is_between_dispatches(const struct pto_access_graph *graph, const struct pto_conflict *c) {
   return !graph->nodes[c->earlier].is_host && !graph->nodes[c->later].is_host &&
-         pto_graph_task(graph, c->earlier)->command != pto_graph_task(graph, c->later)->command;
+         pto_graph_task(graph, c->earlier)->dispatch != pto_graph_task(graph, c->later)->dispatch;
+}
+
+static void name_after(const struct reporter *t, const struct pto_conflict *c, char *out, size_t size) {
+  const uint64_t tasks[2] = {task_of(&t->graph, c->earlier), task_of(&t->graph, c->later)};
+  uint64_t launches[2];
+  for (int i = 0; i < 2; i++) launches[i] = pto_trace_task_at(t->question->trace, tasks[i])->part_of;
+  pto_finding_say_after(tasks, launches, out, size);
 }
 
 static void name_remedy(const struct reporter *t, const struct pto_conflict *c, enum pto_deps_named_index rule,
@@ -117,8 +124,9 @@ static void name_remedy(const struct reporter *t, const struct pto_conflict *c, 
   else if (is_between_dispatches(graph, c))
     snprintf(out, size, PTO_FINDING_SYNC_BETWEEN);
   else
-    snprintf(out, size, "add `after` task %" PRIu32 "%s", number,
-             rule == PTO_DEPS_NAMED_INDEX_BASE_ADDRESS ? ", or make both tensors views of one" : "");
+    name_after(t, c, out, size);
+  if (rule == PTO_DEPS_NAMED_INDEX_BASE_ADDRESS && !graph->nodes[c->later].is_host && !is_between_dispatches(graph, c))
+    pto_text_append(out, size, ", or make both tensors views of one");
 }
 
 static void report_conflict(void *context, const struct pto_conflict *c) {

@@ -8,6 +8,7 @@
 #include <check/order/access_text.h>
 #include <check/order/explain.h>
 #include <check/order/order_coverage.h>
+#include <report/findings/findings.h>
 #include <report/findings/report.h>
 #include <runtime/deps/rules.h>
 #include <runtime/trace/trace_words.h>
@@ -181,12 +182,20 @@ static bool is_reduced(const struct side *side) {
   return e->path_length > 2 && pto_graph_has_dropped(&side->graph, e->path[0], e->path[e->path_length - 1]);
 }
 
-static uint64_t command_of(const struct why *why, uint64_t task) {
-  return pto_trace_task_at(why->question.trace, task)->command;
+static uint64_t dispatch_of(const struct why *why, uint64_t task) {
+  return pto_trace_task_at(why->question.trace, task)->dispatch;
+}
+
+static const char *name_after(const struct why *why, char *text, size_t size) {
+  const uint64_t tasks[2] = {why->earlier, why->later};
+  uint64_t launches[2];
+  for (int i = 0; i < 2; i++) launches[i] = pto_trace_task_at(why->question.trace, tasks[i])->part_of;
+  return pto_finding_say_after(tasks, launches, text, size);
 }
 
 static void print_side(FILE *to, const struct why *why, const struct side *side) {
   const struct pto_explanation *e = &side->explanation;
+  char after[160];
   bool is_harmful = false;
   if (is_reduced(side))
     fprintf(to, "  the edge is dropped, which the path implies: %s\n",
@@ -198,10 +207,10 @@ static void print_side(FILE *to, const struct why *why, const struct side *side)
     is_harmful |= e->commons[i].conflict != 0;
   }
   if (!e->common_count) fputs("    they touch no memory in common\n", to);
-  if (is_harmful && command_of(why, why->earlier) != command_of(why, why->later))
+  if (is_harmful && dispatch_of(why, why->earlier) != dispatch_of(why, why->later))
     fputs("    the result depends on which of them comes first; " PTO_FINDING_SYNC_BETWEEN "\n", to);
   else if (is_harmful)
-    fprintf(to, "    the result depends on which of them comes first; add `after` task %" PRIu64 "\n", why->earlier);
+    fprintf(to, "    the result depends on which of them comes first; %s\n", name_after(why, after, sizeof after));
   else
     fputs("    either may come first\n", to);
 }

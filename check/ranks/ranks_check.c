@@ -8,12 +8,16 @@
 #include <check/order/access_index.h>
 #include <check/order/access_text.h>
 #include <check/order/happens_before.h>
+#include <check/ranks/ranks_advice.h>
 #include <check/ranks/world_order.h>
 #include <pto/collectives.h>
 #include <runtime/base/dtype.h>
 #include <runtime/tensor/region_runs.h>
 #include <runtime/trace/remote.h>
 #include <runtime/trace/trace_words.h>
+
+/* Of more conflicts than this it is not searched what explains them. */
+#define MOST_ADVISED 256u
 
 struct reporter {
   struct pto_ranks *ranks;
@@ -141,13 +145,11 @@ static void report(struct reporter *t, const struct pto_window_access *earlier, 
   }
   name_access(t, &finding, 0, earlier, first, sizeof first);
   name_access(t, &finding, 1, later, second, sizeof second);
-  char remedy[160];
-  snprintf(remedy, sizeof remedy,
-           "let rank %" PRIu32 " wait before that for a signal that rank %" PRIu32 " notifies behind its own",
-           later->rank, earlier->rank);
-  pto_findings_add(t->findings, &finding, remedy, "%s %s of the %s; %s %s of it%s; no notify and wait orders the two",
-                   first, finding.extents[0], finding.arrays[0], second, finding.extents[1],
-                   pto_finding_say_places(&finding, place, sizeof place));
+  struct pto_ranks_advice advice;
+  pto_ranks_advise(&t->order, earlier, later, t->conflicts <= MOST_ADVISED, &advice);
+  pto_findings_add(t->findings, &finding, advice.remedy, "%s %s of the %s; %s %s of it%s; %s", first,
+                   finding.extents[0], finding.arrays[0], second, finding.extents[1],
+                   pto_finding_say_places(&finding, place, sizeof place), advice.cause);
 }
 
 static void meet_list(struct reporter *t, uint32_t list, const struct pto_window_access *later) {

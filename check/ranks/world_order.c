@@ -301,6 +301,15 @@ static bool join(struct maker *m, const struct signal *s, uint32_t point, size_t
   return true;
 }
 
+static bool add_idle(struct pto_world_order *order, const struct of_signal *item, const struct pto_trace_remote *record,
+                     bool is_first) {
+  struct pto_idle_wait *idle = pto_grow(&order->idle, &order->idle_count, &order->idle_capacity, sizeof *idle);
+  if (!idle) return false;
+  *idle = (struct pto_idle_wait){item->rank,    item->signal,     record->task, item->comm,
+                                 record->value, record->is_equal, is_first};
+  return true;
+}
+
 static bool take_wait(struct maker *m, struct signal *s, const struct of_signal *item) {
   const struct pto_trace_remote *record = record_at(m, item->rank, item->index);
   const uint32_t point = m->record_at[item->rank][item->index];
@@ -315,6 +324,7 @@ static bool take_wait(struct maker *m, struct signal *s, const struct of_signal 
   while (to < s->count && !holds(record, value_behind(s, to))) to++;
   const size_t from = s->known;
   s->known = to;
+  if (from == to && !add_idle(m->order, item, record, to == 0)) return false;
   return join(m, s, point, from, to);
 }
 
@@ -326,8 +336,12 @@ static bool take_unheard(struct maker *m, const struct signal *s) {
     struct pto_unheard *unheard =
         pto_grow(&order->unheard, &order->unheard_count, &order->unheard_capacity, sizeof *unheard);
     if (!unheard) return false;
-    *unheard = (struct pto_unheard){notify->owner, notify->signal, notify->comm, notify->rank,
-                                    record_at(m, notify->rank, notify->index)->task};
+    *unheard = (struct pto_unheard){notify->owner,
+                                    notify->signal,
+                                    notify->comm,
+                                    notify->rank,
+                                    record_at(m, notify->rank, notify->index)->task,
+                                    record_at(m, notify->rank, notify->index)->is_set};
   }
   return true;
 }
@@ -541,6 +555,7 @@ void pto_world_order_fini(struct pto_world_order *order) {
   free(order->windows);
   free(order->accesses);
   free(order->unheard);
+  free(order->idle);
   memset(order, 0, sizeof *order);
 }
 

@@ -55,6 +55,16 @@ struct pto_unheard {
   uint64_t comm;
   uint32_t source; /* rank that notified */
   uint64_t task;   /* of that one */
+  bool is_set;     /* not added */
+};
+
+/* A wait that needed no notify but those that waits before it had. */
+struct pto_idle_wait {
+  uint32_t rank, signal;
+  uint64_t task, comm;
+  int32_t value;
+  bool is_equal;
+  bool is_first; /* it needed none at all */
 };
 
 /* What a node of all ranks' is. */
@@ -78,6 +88,8 @@ struct pto_world_order {
   size_t access_count, access_capacity;
   struct pto_unheard *unheard;
   size_t unheard_count, unheard_capacity;
+  struct pto_idle_wait *idle;
+  size_t idle_count, idle_capacity;
 };
 
 /* PTO_OK; PTO_ENOMEM or PTO_EINVAL (what a rank has recorded lacks something) with the sentence; fini is due in any

@@ -26,15 +26,19 @@ static int open_threads(struct pto_explored *explored) {
 
 /* ---- contexts ---- */
 
+/* Refusals are those of the last run. */
 static int context_created(void *argument, struct pto_runtime *rt, void *memory, uint64_t memory_bytes,
                            struct pto_error *error) {
-  pto_explore_context_created(argument, rt);
+  struct pto_explored *explored = argument;
+  if (!explored->explore.contexts.count && !explored->explore.contexts.left_out) explored->session.result.refused = 0;
+  pto_explore_context_created(&explored->explore, rt);
   return PTO_OK;
 }
 
 static void context_destroyed(void *argument, struct pto_runtime *rt, const struct pto_context_counters *counters,
                               const struct pto_trace *recording) {
-  pto_explore_context_destroyed(argument, rt, recording);
+  struct pto_explored *explored = argument;
+  pto_explore_context_destroyed(&explored->explore, rt, recording);
 }
 
 int pto_explored_open(struct pto_explored *explored, const struct pto_session_options *given, bool has_threads) {
@@ -57,7 +61,7 @@ int pto_explored_open(struct pto_explored *explored, const struct pto_session_op
   if (session->rt) return has_threads ? open_threads(explored) : PTO_EXIT_OK;
   session->context_watch.asks = true;
   session->listener = (struct pto_session_listener){
-      .context_created = context_created, .context_destroyed = context_destroyed, .argument = &explored->explore};
+      .context_created = context_created, .context_destroyed = context_destroyed, .argument = explored};
   return PTO_EXIT_OK;
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <pto/core.h>
 #include <report/findings/findings.h>
 #include <runtime/base/text.h>
 #include <runtime/control/control.h>
@@ -34,38 +35,75 @@ static const char *rest_of_sentence(const struct pto_refusals *refusals) {
 void pto_session_take_refusals(struct pto_session *session, const struct pto_refusals *refusals) {
   struct pto_run_result *result = &session->result;
   struct pto_finding *refusal = &session->refusal;
+  char *sentence = session->refusal_sentence;
+  const size_t size = sizeof session->refusal_sentence;
   char place[PTO_SENTENCE_SIZE / 4];
   if (refusals->count && !result->refused) {
     *refusal = (struct pto_finding){PTO_FINDING_OF_RUN(PTO_FINDING_REFUSED)};
     find_place(refusals->call, refusals->outer_call, &refusal->places[0]);
+    sentence[0] = '\0';
     result->refused_what = refusals->is_of_context ? "call" : "submit";
     if (!refusals->is_of_context)
       pto_text_append(refusal->kernels[0], sizeof refusal->kernels[0], "%s", refusals->task);
     pto_text_append(refusal->arrays[0], sizeof refusal->arrays[0], "%s", refusals->tensors);
     name_place(&refusal->places[0], place, sizeof place);
     if (refusals->is_of_context)
-      snprintf(session->refusal_sentence, sizeof session->refusal_sentence, "%s at %s: %.300s", refusals->task, place,
-               rest_of_sentence(refusals));
+      pto_text_append(sentence, size, "%s at %s: ", refusals->task, place);
     else
-      snprintf(session->refusal_sentence, sizeof session->refusal_sentence, "task %" PRIu64 " (%s) at %s%s%s: %.300s",
-               refusals->task_number, refusals->task, place, on_tensors(refusals), refusals->tensors,
-               refusals->error.sentence);
+      pto_text_append(sentence, size, "task %" PRIu64 " (%s) at %s%s%s: ", refusals->task_number, refusals->task, place,
+                      on_tensors(refusals), refusals->tensors);
+    session->refusal_reason = strlen(sentence);
+    pto_text_append(sentence, size, "%.300s",
+                    refusals->is_of_context ? rest_of_sentence(refusals) : refusals->error.sentence);
     result->first_refusal = session->refusal_sentence;
   }
   result->refused += refusals->count;
 }
 
 void pto_session_add_refusals(const struct pto_session *session, struct pto_findings *findings) {
-  if (pto_session_has_bad_refusals(session))
-    pto_findings_add(findings, &session->refusal, NULL, "%s", session->result.first_refusal);
+  const struct pto_run_result *result = &session->result;
+  char how_many[80] = "";
+  if (!pto_session_has_bad_refusals(session)) return;
+  if (result->refused > 1)
+    snprintf(how_many, sizeof how_many, "%" PRIu64 " %ss, the first: ", result->refused, result->refused_what);
+  pto_findings_add(findings, &session->refusal, NULL, "%s%s", how_many, result->first_refusal);
+}
+
+/* Where the task of a kernel that failed was submitted, and what the kernel did then; the library's own kernels are no
+ * place of the user's. */
+static void add_failed_kernel(const struct pto_failed_kernel *failed, struct pto_error *error) {
+  const void *function = (const void *)(uintptr_t)failed->kernel->run,
+             *library = (const void *)(uintptr_t)pto_core_signal;
+  struct pto_source_lines *lines = pto_source_lines_create();
+  struct pto_source_call found;
+  char submitted[PTO_SENTENCE_SIZE / 4] = "", line[PTO_SENTENCE_SIZE / 4] = "";
+  const char *what = "its kernel is ";
+  pto_source_lines_find(lines, failed->call, failed->outer_call, &found);
+  found.dispatch = failed->dispatch;
+  pto_source_call_name(&found, submitted, sizeof submitted);
+  if (failed->refused_call && pto_source_lines_share_file(failed->refused_call, function)) {
+    what = "the call is at ";
+    pto_source_lines_name(lines, failed->refused_call, NULL, line, sizeof line);
+  } else if (function && !pto_source_lines_share_file(function, library)) {
+    pto_source_lines_function(lines, function, line, sizeof line);
+  }
+  pto_source_lines_destroy(lines);
+  pto_error_append(error, submitted[0] ? "; submitted at %s" : "; `ptosim check` says where it was submitted",
+                   submitted);
+  if (line[0]) pto_error_append(error, ", %s%s", what, line);
 }
 
 void pto_session_add_place(const struct pto_session *session, struct pto_error *error) {
   const struct pto_refusals *refusals = session->rt ? pto_runtime_refusals(session->rt) : NULL;
   const void *left_open = session->rt ? pto_runtime_left_open(session->rt) : NULL;
+  const struct pto_failed_kernel *failed =
+      session->rt ? pto_runtime_failed_kernel(session->rt) : &session->failed_kernel;
   struct pto_source_call found;
-  char place[PTO_SENTENCE_SIZE / 4];
-  if (left_open) {
+  char place[PTO_SENTENCE_SIZE / 4], task[40];
+  snprintf(task, sizeof task, "task %" PRIu64 ": kernel ", failed->task_number);
+  if (failed->kernel && strstr(error->sentence, task)) {
+    add_failed_kernel(failed, error);
+  } else if (left_open) {
     find_place(left_open, NULL, &found);
     name_place(&found, place, sizeof place);
     pto_error_append(error, ", the innermost opened at %s", place);
@@ -74,6 +112,9 @@ void pto_session_add_place(const struct pto_session *session, struct pto_error *
     name_place(&found, place, sizeof place);
     pto_error_append(error, " (task %" PRIu64 ", %s, at %s%s%s)", refusals->task_number, refusals->task, place,
                      on_tensors(refusals), refusals->tensors);
+  } else if (!session->rt && session->result.refused &&
+             strstr(error->sentence, session->refusal_sentence + session->refusal_reason)) {
+    pto_error_append(error, " (%.*s)", (int)session->refusal_reason - 2, session->refusal_sentence);
   }
 }
 

@@ -181,6 +181,7 @@ static void context_destroyed(void *argument, struct pto_runtime *rt, const stru
   pto_session_take_refusals(session, pto_runtime_refusals(rt));
   pto_session_take_refusals(session, end->refusals);
   pto_session_take_remarks(session, end->remarks);
+  if (!session->failed_kernel.kernel) session->failed_kernel = *pto_runtime_failed_kernel(rt);
   take_failure(session, end->failure);
   if (!picture || session->stopped || !(session->stopped = malloc(sizeof *picture))) return;
   *session->stopped = *picture;
@@ -397,6 +398,7 @@ static int run_round(struct pto_session *session, uint32_t round, double *second
   result->refused = 0;
   result->first_refusal = NULL;
   memset(session->remarks, 0, sizeof session->remarks);
+  session->failed_kernel = (struct pto_failed_kernel){0};
   const double begin = pto_clock_seconds();
   int status = pto_program_run_orchestrate(session->run, session->rt);
   *seconds = pto_clock_seconds() - begin;

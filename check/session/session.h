@@ -72,6 +72,8 @@ struct pto_session {
   struct pto_context_remark remarks[PTO_REMARK_COUNT];
   struct pto_finding refusal;               /* the first, without its sentence */
   char refusal_sentence[PTO_SENTENCE_SIZE]; /* result.first_refusal */
+  size_t refusal_reason;                    /* where in it the sentence of the call begins */
+  struct pto_failed_kernel failed_kernel;   /* of the first context that one has failed in; zeroed: none has */
   struct pto_chip chip;
   struct pto_deps_name deps_name, deps_list; /* of config.deps, for `result` */
   struct pto_run_result result;

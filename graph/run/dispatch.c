@@ -3,8 +3,8 @@
  * What a graph has on each context that it was dispatched on: its constants as device tensors, and the program that
  * lowers it.
  *
- * Owns those tensors and programs; made at the first dispatch on a context, freed with the graph, before which its
- * contexts must not go.  The plain graphs of a template (graph/run/open_dispatch.c) use the tensors of the template.
+ * Owns those tensors and programs; made at the first dispatch on a context, freed with the graph or with the context,
+ * whichever goes first.  The plain graphs of a template (graph/run/open_dispatch.c) use the tensors of the template.
  *
  * Always true: one instance a context; a constant is moved to the device once; the program has a number of its own, so
  * that the context keeps the lowered tasks of each set of bindings and lowers nothing twice.
@@ -16,9 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <device/context_state.h>
 #include <graph/run/lower_graph.h>
 
 struct pto_graph_instance {
+  struct pto_context_user user; /* of the context; the first member */
+  struct pto_graph_instances *all;
   struct pto_graph_instance *next;
   struct pto_context *context;
   struct pto_device_program program;
@@ -27,15 +30,31 @@ struct pto_graph_instance {
   uint32_t constant_count;
 };
 
-static void instance_destroy(struct pto_graph_instance *instance) {
-  for (uint32_t i = 0; instance->is_ours && i < instance->constant_count; i++)
-    if (instance->is_ours[i]) pto_device_tensor_destroy(instance->context, instance->constants[i]);
+static void instance_free(struct pto_graph_instance *instance) {
   free(instance->constants);
   free(instance->is_ours);
   free(instance);
 }
 
+static void instance_destroy(struct pto_graph_instance *instance) {
+  for (uint32_t i = 0; instance->is_ours && i < instance->constant_count; i++)
+    if (instance->is_ours[i]) pto_device_tensor_destroy(instance->context, instance->constants[i]);
+  instance_free(instance);
+}
+
+/* With the context its tensors have gone, and what it kept of the program. */
+static void context_gone(struct pto_context_user *user) {
+  struct pto_graph_instance *instance = (struct pto_graph_instance *)user;
+  pthread_mutex_lock(&instance->all->lock);
+  struct pto_graph_instance **link = &instance->all->first;
+  while (*link != instance) link = &(*link)->next;
+  *link = instance->next;
+  pthread_mutex_unlock(&instance->all->lock);
+  instance_free(instance);
+}
+
 static void instance_close(struct pto_graph_instance *instance) {
+  pto_context_remove_user(instance->context, &instance->user);
   pto_context_forget_program(instance->context, &instance->program);
   instance_destroy(instance);
 }
@@ -136,6 +155,9 @@ static int find_instance(struct pto_graph *graph, struct pto_context *context, c
   if (!instance) {
     status = instance_create(graph, context, lender, &instance);
     if (status == PTO_OK) {
+      instance->user.gone = context_gone;
+      pto_context_add_user(context, &instance->user);
+      instance->all = instances;
       instance->next = instances->first;
       instances->first = instance;
       instances->close_all = close_all;

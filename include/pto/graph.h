@@ -99,8 +99,8 @@ PTO_API PTO_MUST_CHECK int pto_graph_builder_build(struct pto_graph_builder *bui
 
 /* ---- graphs ---- */
 
-/* NULL is allowed.  Dispatches of it that are queued go first.  The contexts that it was dispatched on are destroyed
- * after it. */
+/* NULL is allowed.  Dispatches of it that are queued go first.  The contexts that it was dispatched on may have been
+ * destroyed before. */
 PTO_API void pto_graph_destroy(struct pto_graph *graph);
 /* Named inputs and outputs, in the order of their calls and of build; borrowed for the graph's life. */
 PTO_API uint32_t pto_graph_input_count(const struct pto_graph *graph);

@@ -108,6 +108,17 @@ const char *pto_finding_say_places(const struct pto_finding *finding, char *text
   return text;
 }
 
+const char *pto_finding_say_after(const uint64_t tasks[2], const uint64_t launches[2], char *text, size_t size) {
+  const bool is_within = launches[0] && launches[0] == launches[1];
+  const uint64_t first = launches[0] && !is_within ? launches[0] : tasks[0];
+  if (launches[1] && !is_within)
+    snprintf(text, size, "add `after` task %" PRIu64 " to the launch of the recording, which is task %" PRIu64, first,
+             launches[1]);
+  else
+    snprintf(text, size, "add `after` task %" PRIu64 "%s", first, is_within ? " in the recording" : "");
+  return text;
+}
+
 void pto_findings_add(struct pto_findings *findings, const struct pto_finding *finding, const char *remedy,
                       const char *format, ...) {
   va_list args;

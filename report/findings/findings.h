@@ -133,6 +133,10 @@ enum pto_finding_kind {
 
 /* The remedy for two dispatches of a context, none of which knows the tasks of the other. */
 #define PTO_FINDING_SYNC_BETWEEN "sync the context between the two dispatches, or bind another tensor"
+/* The remedy for two tasks, `after` of the first for the second: "add `after` task 5".  Of a launch of recorded
+ * tasks, which `launches` has the number of (part_of of struct pto_trace_task), the program has a handle of the whole
+ * alone, and gives `after` to the whole.  Returns `text`. */
+const char *pto_finding_say_after(const uint64_t tasks[2], const uint64_t launches[2], char *text, size_t size);
 #define PTO_FINDING_COMMAND 2048 /* bytes of a command, with its end */
 /* Kept one by one; of more, the first of each group. */
 #define PTO_FINDINGS_MAX 10000u

@@ -277,6 +277,10 @@ static bool is_same(const struct pto_source_place *a, const struct pto_source_pl
   return a->line == b->line && a->offset == b->offset && strcmp(a->file, b->file) == 0;
 }
 
+static bool is_of_one_function(const struct pto_source_place *a, const struct pto_source_place *b) {
+  return a->function[0] && strcmp(a->function, b->function) == 0 && strcmp(a->file, b->file) == 0;
+}
+
 static void begin_question(struct pto_source_lines *lines) {
   if (!lines || lines->has_read) return;
   lines->has_read = true;
@@ -304,6 +308,8 @@ static void find_call(struct pto_source_lines *lines, const void *call, const vo
   /* what calls the orchestration in C++ */
   if (lines && is_in_wrapper(&found->own) && !find_inlined_line(lines, address - 1, false, &found->own))
     found->own = found->callee;
+  /* A compiler that splits a function calls its rest from its head. */
+  if (is_of_one_function(&found->own, &found->callee)) found->own = found->callee;
   if (is_same(&found->own, &found->callee)) memset(&found->callee, 0, sizeof found->callee);
 }
 
@@ -324,6 +330,7 @@ const char *pto_source_call_name(const struct pto_source_call *found, char *text
   name_place(&found->own, text, size);
   name_place(&found->callee, callee, sizeof callee);
   if (callee[0]) pto_text_append(text, size, " (%s)", callee);
+  if (text[0] && found->dispatch) pto_text_append(text, size, " by dispatch %" PRIu64, found->dispatch);
   return text;
 }
 

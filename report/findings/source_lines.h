@@ -32,13 +32,15 @@ struct pto_source_place {
  * line in the innermost of them. */
 struct pto_source_call {
   struct pto_source_place own, callee;
+  uint64_t dispatch; /* of a context, which it was made for, counted from 1; 0: of none, or it is not known */
 };
 
 /* Where the call stands that returns to `call`, or what pto_call_from has said of it; `outer` is as in struct
  * pto_trace_task. */
 void pto_source_lines_find(struct pto_source_lines *lines, const void *call, const void *outer,
                            struct pto_source_call *found);
-/* "moe.c:123", "moe.c:123 (moe.c:40)" with the callee, "moe.so+0x1a2b", "".  Returns `text`. */
+/* "moe.c:123", "moe.c:123 (moe.c:40)" with the callee, "moe.so+0x1a2b", ""; and " by dispatch 2".  Returns
+ * `text`. */
 const char *pto_source_call_name(const struct pto_source_call *found, char *text, size_t size);
 /* Both in one. */
 const char *pto_source_lines_name(struct pto_source_lines *lines, const void *call, const void *outer, char *text,

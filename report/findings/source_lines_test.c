@@ -49,6 +49,26 @@ static void test_the_callers_line_comes_first(void **state) {
   pto_source_lines_destroy(lines);
 }
 
+static PTO_NOINLINE int calls_twice(const void **first) {
+  const int answer = called(1);
+  *first = returned_to;
+  return answer + called(2);
+}
+static const int first_line = __LINE__ - 4;
+
+/* As where a compiler makes two functions of one. */
+static void test_of_two_lines_of_one_function_the_inner_one_is_told_alone(void **state) {
+  (void)state;
+  struct pto_source_lines *lines = pto_source_lines_create();
+  const void *first;
+  char text[128], expected[64];
+  assert_int_equal(calls_twice(&first), 5);
+  pto_source_lines_name(lines, first, returned_to, text, sizeof text);
+  snprintf(expected, sizeof expected, "source_lines_test.c:%d", first_line);
+  if (strncmp(text, "program+0x", 10)) assert_string_equal(text, expected);
+  pto_source_lines_destroy(lines);
+}
+
 /* ---- the stack ---- */
 
 static const void *outer_call;
@@ -101,6 +121,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_call_is_told_by_its_line_or_by_file_and_offset),
       cmocka_unit_test(test_the_callers_line_comes_first),
+      cmocka_unit_test(test_of_two_lines_of_one_function_the_inner_one_is_told_alone),
       cmocka_unit_test(test_the_outermost_call_is_that_of_the_function_which_was_called_first),
       cmocka_unit_test(test_an_address_in_no_file_has_no_place_and_none_at_all_neither),
       cmocka_unit_test(test_without_a_reader_of_lines_a_call_is_told_by_file_and_offset),

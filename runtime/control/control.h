@@ -32,8 +32,9 @@ PTO_MUST_CHECK int pto_host_acquire(struct pto_runtime *rt, const struct pto_ten
 PTO_MUST_CHECK int pto_host_release(struct pto_runtime *rt, const struct pto_tensor *t);
 /* A command of a context begins.  Where the program's call stands that it is of, both as in struct pto_trace_task;
  * NULL: it is not known.  Moves are recorded with it; has_tasks: tasks too, as by pto_call_from, also those of a call
- * list. */
-void pto_host_call_from(struct pto_runtime *rt, const void *call, const void *outer_call, bool has_tasks);
+ * list.  `dispatch` is the number of the context's dispatch that tasks are of, counted from 1; 0: it is none. */
+void pto_host_call_from(struct pto_runtime *rt, const void *call, const void *outer_call, uint64_t dispatch,
+                        bool has_tasks);
 /* Takes in what has completed and helps the machine one step along.  False where no task is unfinished, or the run has
  * failed. */
 bool pto_host_help(struct pto_runtime *rt);
@@ -106,6 +107,16 @@ struct pto_refusals {
   char tensors[256]; /* "a, l, buffer 5": those of its parameters, in order */
 };
 const struct pto_refusals *pto_runtime_refusals(const struct pto_runtime *rt);
+/* Of the kernel that ended the last run by an error: where its task was submitted, as in struct pto_trace_task, where
+ * the run recorded its graph; what the call returns to that pto/core.h or pto/remote.h refused it.  Else NULL. */
+struct pto_failed_kernel {
+  uint64_t task_number;
+  uint64_t dispatch; /* as there */
+  const void *call, *outer_call;
+  const void *refused_call;
+  const struct pto_kernel *kernel; /* NULL: no kernel has failed */
+};
+const struct pto_failed_kernel *pto_runtime_failed_kernel(const struct pto_runtime *rt);
 /* Where the scope was opened that the orchestration of the last run has left open; NULL: it has left none. */
 const void *pto_runtime_left_open(const struct pto_runtime *rt);
 /* The label, or "buffer 5", of the buffer that has the byte; "" where none has.  Any process forked off will do.

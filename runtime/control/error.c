@@ -44,6 +44,7 @@ bool pto_runtime_stops(struct pto_runtime *rt) {
 }
 
 const struct pto_refusals *pto_runtime_refusals(const struct pto_runtime *rt) { return &rt->refusals; }
+const struct pto_failed_kernel *pto_runtime_failed_kernel(const struct pto_runtime *rt) { return &rt->failed_kernel; }
 const void *pto_runtime_left_open(const struct pto_runtime *rt) { return rt->left_open; }
 
 int pto_report_error(struct pto_runtime *rt, const char *sentence) {

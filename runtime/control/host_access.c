@@ -227,8 +227,9 @@ int pto_host_acquire(struct pto_runtime *rt, const struct pto_tensor *t, bool is
 
 int pto_host_release(struct pto_runtime *rt, const struct pto_tensor *t) { return acquire(rt, t, true, true); }
 
-void pto_host_call_from(struct pto_runtime *rt, const void *call, const void *outer_call, bool has_tasks) {
-  rt->command_count++;
+void pto_host_call_from(struct pto_runtime *rt, const void *call, const void *outer_call, uint64_t dispatch,
+                        bool has_tasks) {
+  rt->dispatch = dispatch;
   rt->move_call = call;
   rt->move_outer_call = outer_call;
   rt->place = has_tasks ? call : NULL;

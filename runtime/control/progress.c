@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <runtime/base/probe.h>
+#include <runtime/trace/trace_words.h>
 
 static void sample(struct pto_runtime *rt, uint32_t taken_core, uint64_t taken_time) {
   struct pto_trace_sample *s = pto_trace_log_append(&rt->trace.samples);
@@ -211,6 +212,22 @@ static const struct pto_kernel *kernel_on_lane(const struct pto_payload *payload
   return kernels[1] ? kernels[1] : kernels[2];
 }
 
+static PTO_COLD void note_failed_kernel(struct pto_runtime *rt, uint64_t task_number, const struct pto_kernel *kernel) {
+  struct pto_failed_kernel *failed = &rt->failed_kernel;
+  struct pto_core_waits *waits = &rt->stopped->waits;
+  const struct pto_trace_task *task =
+      pto_trace_has_tasks(&rt->trace) ? pto_trace_task_at(&rt->trace, task_number) : NULL;
+  *failed = (struct pto_failed_kernel){.task_number = task_number, .kernel = kernel};
+  if (task) {
+    failed->call = task->call;
+    failed->outer_call = task->outer_call;
+    failed->dispatch = task->dispatch;
+  }
+  if (!rt->port->ops->find_waits) return;
+  rt->port->ops->find_waits(rt->port, waits);
+  if (waits->refused_task == task_number) failed->refused_call = waits->refused_call;
+}
+
 static PTO_COLD void kernel_failed(struct pto_runtime *rt, const struct pto_completion *completion) {
   if (rt->has_failed) return;
   rt->failed_slot = completion->ticket;
@@ -233,6 +250,7 @@ static PTO_COLD void kernel_failed(struct pto_runtime *rt, const struct pto_comp
                                : "AIV1",
                    message[0] ? ": " : "", message, completion->status);
   pto_params_describe(payload, &rt->error);
+  note_failed_kernel(rt, payload->task_number, kernel);
 }
 
 static PTO_INLINE void complete(struct pto_runtime *rt, const struct pto_completion *completion) {

@@ -139,11 +139,12 @@ struct pto_runtime {
   struct pto_error error;       /* the run's first error, else the last refused call's */
   struct pto_refusals refusals; /* of submits of the run */
   const void *frame_before;     /* of runtime/base/call_stack.h: what the orchestration was called in */
-  const void *left_open;        /* where the scope was opened that the orchestration has left open */
-  const void *place;            /* what pto_call_from has said, as of runtime/trace/place.h */
-  const void *move_call;        /* what pto_host_call_from has said */
+  struct pto_failed_kernel failed_kernel;
+  const void *left_open; /* where the scope was opened that the orchestration has left open */
+  const void *place;     /* what pto_call_from has said, as of runtime/trace/place.h */
+  const void *move_call; /* what pto_host_call_from has said */
   const void *move_outer_call;
-  uint64_t command_count;                   /* how often it has been called */
+  uint64_t dispatch;                        /* the same: of a context, whose tasks these are; 0: of none */
   struct pto_call_list *call_list;          /* that is being made; NULL */
   struct pto_recorded *recorded;            /* what submits go to instead of the run; NULL */
   struct pto_deps_table recorded_rules;     /* how its tasks are ordered */

@@ -191,6 +191,7 @@ static void begin_state(struct pto_runtime *rt) {
   rt->move_count = rt->moved_bytes = 0;
   rt->task_count = rt->completed_count = rt->submit_waits = rt->stall_count = 0;
   rt->refusals.count = 0;
+  rt->failed_kernel = (struct pto_failed_kernel){0};
   rt->left_open = NULL;
   rt->finished_count = 0;
   rt->idle_poll = 0;

@@ -14,10 +14,11 @@ const char *pto_role_name(uint32_t role) {
 
 /* 0 where the kernel may make the call. */
 static int check_step(const struct pto_kernel_args *args, const char *call, const void *caller, bool polls) {
-  const struct pto_core_port *port = args->core->port;
+  struct pto_core_port *port = args->core->port;
   /* Beside kernels that wait, an engine may run one that does not in the same way. */
   if (PTO_LIKELY(port != NULL && pto_kernel_waits(port->kernels[args->core->role]))) {
-    if (port->ops->step) port->ops->step(args, caller, polls);
+    port->call = caller;
+    if (port->ops->step) port->ops->step(args, polls);
     return 0;
   }
   return pto_kernel_error(args, "%s: the kernel does not declare PTO_KERNEL_WAITS, or runs outside an engine", call);

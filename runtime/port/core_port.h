@@ -17,13 +17,14 @@ struct pto_core_port {
   const struct pto_core_port_ops *ops;
   const struct pto_kernel *kernels[PTO_ROLE_COUNT]; /* of the task that runs; NULL where a role has none */
   bool is_sync_start;
-  void *rank; /* of a world, to which the calls of pto/remote.h go; NULL: the chip is alone */
+  const void *call; /* what the kernel's last call of pto/core.h or pto/remote.h returns to; NULL: it has made none */
+  void *rank;       /* of a world, to which the calls of pto/remote.h go; NULL: the chip is alone */
 };
 
 struct pto_core_port_ops {
-  /* Before each of the others: the kernel is about to make a call, which returns to `call`; `polls`: it has looked at
-   * memory alone since its last.  NULL: nothing is done. */
-  void (*step)(const struct pto_kernel_args *args, const void *call, bool polls);
+  /* Before each of the others: the kernel is about to make a call; `polls`: it has looked at memory alone since its
+   * last.  NULL: nothing is done. */
+  void (*step)(const struct pto_kernel_args *args, bool polls);
   int (*signal)(const struct pto_kernel_args *args, uint32_t block_index, uint32_t roles, uint32_t flag);
   int (*wait)(const struct pto_kernel_args *args, uint32_t flag);
   int (*push)(const struct pto_kernel_args *args, uint32_t role, const void *data, uint64_t size_bytes);

@@ -70,6 +70,9 @@ struct pto_core_wait {
 struct pto_core_waits {
   uint32_t count, more; /* in waits, and beyond */
   struct pto_core_wait waits[PTO_CORE_WAITS_MAX];
+  const void *refused_call; /* of the first kernel of the run that ended because a call was refused: what that returns
+                             * to; NULL: none did, or it is not known */
+  uint64_t refused_task;
 };
 
 /* "task 0 (add_rows) block 0 AIV1 on core 2 waits for an element from AIV0 on core 1, which has returned".  Returns how

@@ -89,7 +89,7 @@ uint64_t pto_record_task(struct pto_runtime *rt, const struct pto_submit_work *s
                                   .outer_call = !has_callers                     ? NULL
                                                 : request->call == rt->move_call ? rt->move_outer_call
                                                                                  : pto_call_stack_outer(request->call),
-                                  .command = rt->command_count,
+                                  .dispatch = rt->dispatch,
                                   .label = launch->label,
                                   .ring_heap_used_bytes = pto_heap_ring_used(&ring->heap),
                                   .ring_slots_used = ring->head - ring->tail};

@@ -42,7 +42,8 @@ static inline uint32_t pto_dtype_shift(uint32_t dtype) { return PTO_DTYPE_SHIFT(
   X(PTO_MAKER_BROADCAST, "broadcast")                                                                                  \
   X(PTO_MAKER_REINTERPRET, "reinterpret")                                                                              \
   X(PTO_MAKER_WITH_OVERLAP, "with_overlap")                                                                            \
-  X(PTO_MAKER_DLPACK, "tensor of DLPack")
+  X(PTO_MAKER_DLPACK, "tensor of DLPack")                                                                              \
+  X(PTO_MAKER_COMM, "window")
 
 enum pto_tensor_maker {
 #define X(constant, word) constant,
@@ -92,7 +93,10 @@ enum pto_tensor_maker {
   X(PTO_REASON_BUFFER_COUNT, PTO_ECAPACITY, "all %u buffers are in use")                                               \
   X(PTO_REASON_DEVICE, PTO_EINVAL, "device type %u is not the CPU, which is 1")                                        \
   X(PTO_REASON_DLPACK_TYPE, PTO_EINVAL, "elements of type code %u, %u bits and %u lanes are no dtype")                 \
-  X(PTO_REASON_NEGATIVE_STRIDE, PTO_EINVAL, "dimension %u: a stride of -%u goes backward")
+  X(PTO_REASON_NEGATIVE_STRIDE, PTO_EINVAL, "dimension %u: a stride of -%u goes backward")                             \
+  X(PTO_REASON_NO_COMM, PTO_EINVAL, "this rank has no comm %u")                                                        \
+  X(PTO_REASON_PEER, PTO_EINVAL, "peer %u of comm %u, which has %u; a peer is a place in it, not a rank")              \
+  X(PTO_REASON_WINDOW, PTO_EINVAL, "%u bytes asked of comm %u, whose windows have %u")
 
 enum pto_tensor_reason {
 #define X(constant, status, sentence) constant,

@@ -56,7 +56,7 @@ struct pto_trace_task {
   const void *call; /* where the program's call of the public function returns to */
   const void *outer_call; /* the same of the orchestration's own call, where that came to `call` through functions of
                            * its own and PTO_RECORD_CALLERS asks for it; else NULL */
-  uint64_t command;       /* of a context, that it was submitted for: they count from 1; 0: of none */
+  uint64_t dispatch;      /* of a context, that it was submitted for: they count from 1; 0: of none */
   const char *label;      /* NULL: none, as of params, scopes and host accesses */
   uint64_t ring_heap_used_bytes; /* of its heap ring, with its own outputs */
   uint64_t ring_slots_used;      /* of its task ring, with its own */

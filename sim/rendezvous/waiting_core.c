@@ -44,7 +44,7 @@ static void spend_transfer(struct pto_waiting_core *core, uint64_t bytes) {
 static void tell(const struct pto_waiting_core *core, struct pto_core_event event) {
   if (PTO_LIKELY(!core->all->watch)) return;
   event.message = &core->message;
-  event.call = core->call;
+  event.call = core->port.call;
   core->all->watch->told(core->all->watch->context, &event);
 }
 #define TELL(core, ...) tell(core, (struct pto_core_event){__VA_ARGS__})
@@ -58,9 +58,8 @@ static void step(struct pto_waiting_core *core) {
   pto_fiber_suspend(&core->fiber);
 }
 
-static void call_step(const struct pto_kernel_args *args, const void *call, bool polls) {
+static void call_step(const struct pto_kernel_args *args, bool polls) {
   struct pto_waiting_core *core = core_of(args);
-  core->call = call;
   if (PTO_LIKELY(!core->all->hooks->steps)) return;
   if (!polls && core->all->hooks->steps(core->all->engine))
     pto_rendezvous_change(table_of(core)); /* what it did before, others may poll for */
@@ -286,6 +285,17 @@ static int final_status(int status, int16_t broken) {
   return status == PTO_EDEADLOCK ? PTO_EKERNEL : status; /* a kernel's own number is no verdict of ours */
 }
 
+/* Whether the sentence is of the last call: those of kernels begin with their own names. */
+static void note_refusal(struct pto_waiting_core *core, int status) {
+  if (status == 0 || !core->port.call || strncmp(core->sentence, "pto_core_", strlen("pto_core_")) != 0) return;
+  lock(core);
+  if (!core->all->refused_call) {
+    core->all->refused_call = core->port.call;
+    core->all->refused_task = core->message.payload->task_number;
+  }
+  unlock(core);
+}
+
 static void run_kernel(void *context) {
   struct pto_waiting_core *core = context;
   const struct pto_kernel *kernel = core->message.payload->kernels[core->message.role];
@@ -296,6 +306,7 @@ static void run_kernel(void *context) {
   unlock(core);
   TELL(core, .kind = PTO_CORE_BEGUN);
   int status = core->message.run(&args);
+  note_refusal(core, status);
   if (status == 0 && (kernel->flags & PTO_KERNEL_TURNS)) status = wait_for(core, PTO_WAITS_FOR_TURN, 0);
   if (status == 0) spend_rest(core, &args);
   TELL(core, .kind = PTO_CORE_RETURNED);
@@ -313,7 +324,7 @@ void pto_waiting_core_start(struct pto_waiting_core *core, const struct pto_mess
   core->stated = (struct pto_cost){0};
   core->status = 0;
   core->ran_ns = 0;
-  core->call = NULL;
+  core->port.call = NULL;
   core->sentence[0] = '\0';
   memcpy(core->port.kernels, message->payload->kernels, sizeof core->port.kernels);
   core->port.rank = core->all->rank;
@@ -342,7 +353,7 @@ const char *pto_waiting_core_sentence(const struct pto_waiting_core *core) {
 /* Who waits for whom now, and in which calls. */
 static void find_waits(const struct pto_waiting_cores *cores, struct pto_core_waits *waits) {
   pto_rendezvous_find_waits(&cores->rendezvous, waits);
-  for (uint32_t i = 0; i < waits->count; i++) waits->waits[i].call = cores->cores[waits->waits[i].who.core].call;
+  for (uint32_t i = 0; i < waits->count; i++) waits->waits[i].call = cores->cores[waits->waits[i].who.core].port.call;
 }
 
 void pto_waiting_cores_break_deadlock(struct pto_waiting_cores *cores) {
@@ -363,6 +374,8 @@ void pto_waiting_cores_find_waits(const struct pto_waiting_cores *cores, struct 
     *waits = cores->deadlock_waits;
   else
     find_waits(cores, waits);
+  waits->refused_call = cores->refused_call;
+  waits->refused_task = cores->refused_task;
 }
 
 /* ---- all of them ---- */
@@ -423,5 +436,6 @@ void pto_waiting_cores_fini(struct pto_waiting_cores *cores) {
 
 void pto_waiting_cores_reset(struct pto_waiting_cores *cores) {
   cores->deadlock[0] = '\0';
+  cores->refused_call = NULL;
   pto_rendezvous_reset(&cores->rendezvous);
 }

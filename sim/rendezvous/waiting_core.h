@@ -49,7 +49,6 @@ struct pto_waiting_core {
   uint64_t ran_ns;        /* the engine's, for the watchdog: what its pieces took so far */
   void *stack;
   void *own;            /* memory that its kernels keep (pto_core_private) */
-  const void *call;     /* its kernel's last call returns to */
   const void *own_call; /* the last call that asked for that memory returns to */
   uint64_t own_bytes;
   void (*drop_own)(void *memory);
@@ -68,6 +67,8 @@ struct pto_waiting_cores {
   struct pto_rendezvous_table rendezvous;
   char deadlock[PTO_DEADLOCK_SENTENCE_BYTES]; /* who waited for whom when it was broken; "": it was not */
   struct pto_core_waits deadlock_waits;       /* the same as data */
+  const void *refused_call;                   /* as in struct pto_core_waits, as is refused_task */
+  uint64_t refused_task;
   struct pto_reserve memory, stacks;
 };
 

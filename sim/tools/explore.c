@@ -234,6 +234,10 @@ static const char *explore_kernel_message(struct pto_port *port, uint32_t core) 
   return engine_of(port)->sentence;
 }
 
+static void explore_find_waits(struct pto_port *port, struct pto_core_waits *waits) {
+  pto_waiting_cores_find_waits(&engine_of(port)->solo.waiting, waits);
+}
+
 static void explore_destroy(struct pto_port *port) {
   struct engine_explore *engine = engine_of(port);
   struct pto_reserve memory = engine->memory;
@@ -248,6 +252,7 @@ static const struct pto_port_ops ops = {.begin_run = explore_begin_run,
                                         .resume = explore_resume,
                                         .wait = explore_wait,
                                         .kernel_message = explore_kernel_message,
+                                        .find_waits = explore_find_waits,
                                         .destroy = explore_destroy};
 
 /* ---- creation ---- */

@@ -77,7 +77,7 @@ static const struct pto_waiting_hooks hooks = {.wake = wake_core, .steps = has_s
 
 static void tell(const struct engine_observe *engine, const struct pto_waiting_core *core,
                  enum pto_core_event_kind kind) {
-  const struct pto_core_event event = {.message = &core->message, .kind = (uint8_t)kind, .call = core->call};
+  const struct pto_core_event event = {.message = &core->message, .kind = (uint8_t)kind, .call = core->port.call};
   if (engine->schedule) engine->schedule->watch.told(engine->schedule->watch.context, &event);
 }
 

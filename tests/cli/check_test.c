@@ -69,6 +69,26 @@ static void test_a_sync_and_the_end_of_a_context_order_what_rules_pto_do_not(voi
       expect_said(rows[i].found ? rows[i].found : "under rules pto, 0 findings");
     }
   expect_said("sync the context first");
+  assert_int_equal(pto_ptosim_run("check %s/planted/planted_contexts.so --deps pto", pto_ptosim_build()), 1);
+  expect_said(" by dispatch 1 and planted_contexts.c:");
+  expect_said(" by dispatch 2; no path under rules pto");
+}
+
+/* The program has a handle of a launch of recorded tasks, and none of the tasks in it. */
+static void test_what_orders_launches_is_given_to_the_launch(void **state) {
+  (void)state;
+  const char *const format = "%s %s/planted/planted_pto.so --deps pto --case %s%s";
+  static const char *const options[] = {"", " --schedules 20"};
+  for (int i = 0; i < 2; i++) {
+    const char *verb = i ? "explore" : "check";
+    assert_int_equal(pto_ptosim_run(format, verb, pto_ptosim_build(), "recorded_reuse", options[i]), 1);
+    expect_said("add `after` task 2 in the recording");
+    assert_int_equal(pto_ptosim_run(format, verb, pto_ptosim_build(), "recorded_again", options[i]), 1);
+    expect_said("add `after` task 3 to the launch of the recording, which is task 7");
+  }
+  assert_int_equal(
+      pto_ptosim_run("why %s/planted/planted_pto.so --deps pto --case recorded_again 3 5", pto_ptosim_build()), 0);
+  expect_said("; add `after` task 3 to the launch of the recording, which is task 7");
 }
 
 static void test_the_programs_that_drive_contexts_are_clean_under_either_rules(void **state) {
@@ -268,6 +288,7 @@ int main(void) {
       cmocka_unit_test(test_war_reuse_is_clean_under_exact_rules_and_has_findings_under_pto),
       cmocka_unit_test(test_the_attention_programs_and_layers_are_clean_under_either_rules),
       cmocka_unit_test(test_a_sync_and_the_end_of_a_context_order_what_rules_pto_do_not),
+      cmocka_unit_test(test_what_orders_launches_is_given_to_the_launch),
       cmocka_unit_test(test_the_programs_that_drive_contexts_are_clean_under_either_rules),
       cmocka_unit_test(test_json_has_the_counts_and_each_finding_with_tasks_params_and_the_line_to_add),
       cmocka_unit_test(test_a_run_that_fails_leaves_with_3_and_what_it_had_submitted_is_checked),

@@ -65,7 +65,13 @@ only=${1-}
 line='(planted_(windows\.c|talk\.h):[0-9]+( \(planted_talk\.h:[0-9]+\))?|[^ ]+\+0x[0-9a-f]+( \([^ ]+\))?)'
 window notify_missing "^waits: rank 0 task 0 \(talk \"exchange\"\) .* signal 0 >= 1 .*$line.* has returned without notifying it"
 window notify_before_data "RAW: rank 3 task 0 \(talk \"exchange\"\) puts bytes 0:64 of the window of rank 0 in comm 0; rank 0 task 1 \(digest\) param 0 reads .*$line"
-window wrong_epoch 'RAW: rank 0 task 2 \(talk "exchange"\) puts bytes 128:192 of the window of rank 1 in comm 0; rank 1 task 3 \(digest\) param 0 reads .*left over'
+window wrong_epoch 'RAW: rank 0 task 2 \(talk "exchange"\) puts bytes 128:192 of the window of rank 1 in comm 0; rank 1 task 3 \(digest\) param 0 reads .*the wait of rank 1 task 2 for signal 0 >= 1 needs no notify but those that waits before it had.*left over'
+of_none='the wait of rank 0 task 0 for signal 0 >= 0 needs no notify: it is over before anybody notifies; let rank 0 wait for the value that'
+window wait_for_none "RAW: rank 3 task 0 \(talk \"exchange\"\) puts bytes 0:64 of the window of rank 0 in comm 0; rank 0 task 1 .*; $of_none"
+window set_by_two "RAW: rank ([0-3]) task 0 .*; rank \1 task 0 sets signal 0 of rank [0-3], .*: a set does not count; let rank \1 notify with PTO_NOTIFY_ADD"
+window other_peer 'RAW: rank ([0-3]) task 0 .*; rank \1 task 0 notifies signal 0 of rank ([0-3]), and none of rank ([0-3]); let rank \1 notify rank \3 instead'
+window other_signal 'rank 3 task 0 notifies signal 1 of rank 0, and no wait of that rank was for it; let rank 3 notify a signal that rank 0 waits for'
+window reads_beside 'rank ([0-3]) waits for that in task 0 \(talk "exchange"\), and nothing orders its task 1 behind it; add `after` task 0 to task 1 of rank \1 '
 window set_for_add 'waits: rank 0 task 0 \(talk "gather"\) .* signal 0 >= 3 of comm 0, which is 1.* has returned, and notified it 1 time in all; so have 2 other'
 window same_place 'WAW: rank [23] task 0 \(talk "give"\) puts bytes 128:192 of the window of rank 0 in comm 0; rank [23] task 0 \(talk "give"\) puts bytes 128:192'
 window window_reused 'RAW: rank 0 task 1 \(talk "give"\) puts bytes 0:64 of the window of rank 1 in comm 0; rank 1 task 1 \(digest\) param 0 reads'

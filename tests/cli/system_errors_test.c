@@ -141,6 +141,9 @@ static void test_each_verb_says_where_a_scope_was_opened_and_a_refused_submit_is
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(judging_verbs); i++) {
     expect_sentence(judging_verbs[i], "planted_stops.so --case open_scope",
                     "the orchestration returned with 1 scope open, the innermost opened at planted_stops.c:");
+    expect_sentence(judging_verbs[i], "planted_stops.so --case fifo_sizes",
+                    i < 2 ? "; `ptosim check` says where it was submitted" : "; submitted at planted_stops.c:");
+    expect_sentence(judging_verbs[i], "planted_stops.so --case fifo_sizes", ", the call is at planted_stops.c:");
     expect_sentence(judging_verbs[i], "planted_stops.so --case after_scope",
                     "buffer 1 is used after its scope has ended (task 1, digest, at planted_stops.c:");
   }

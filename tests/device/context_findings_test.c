@@ -55,6 +55,27 @@ static void test_refused_calls_that_a_program_ignores_are_found_by_every_verb(vo
     }
 }
 
+static void test_of_several_refused_calls_each_verb_says_how_many_there_were(void **state) {
+  (void)state;
+  for (size_t verb = 0; verb < VERBS; verb++) {
+    const char *const parts[] = {verb ? "refused: 3 calls, the first: copy at planted_contexts.c:"
+                                      : "refused  3 calls; the first, copy at planted_contexts.c:"};
+    expect_found(verb, "refused_often", parts, 1);
+    expect_clean(verb, "refused_often");
+  }
+}
+
+static void test_a_refused_call_that_ends_the_program_has_its_place(void **state) {
+  (void)state;
+  for (size_t verb = 0; verb < VERBS; verb++) {
+    if (ask(verb, "told_dispatch", true) != 3 ||
+        !strstr(pto_ptosim_last.err,
+                ": x: tensor 1 (rewritten) has been destroyed (dispatch \"copy\" at planted_contexts.c:"))
+      fail_msg("%s: exit %d: %s%s", verbs[verb], pto_ptosim_last.exit_code, pto_ptosim_last.out, pto_ptosim_last.err);
+    expect_clean(verb, "told_dispatch");
+  }
+}
+
 static void test_json_has_a_refused_call_with_its_place_and_without_a_task(void **state) {
   (void)state;
   assert_int_equal(
@@ -212,7 +233,9 @@ static void test_a_failure_that_a_context_keeps_to_its_end_is_one_of_the_run(voi
   for (size_t verb = 0; verb < VERBS; verb++) {
     if (ask(verb, "failed_dispatch", true) != 3 ||
         !strstr(pto_ptosim_last.err, "ptosim: task 0: kernel copy failed on core") ||
-        !strstr(pto_ptosim_last.err, ": planted, status "))
+        !strstr(pto_ptosim_last.err, ": planted, status ") ||
+        !strstr(pto_ptosim_last.err, verb ? "; submitted at planted_contexts.c:" : "; `ptosim check` says where") ||
+        (verb && !strstr(pto_ptosim_last.err, " by dispatch 1, its kernel is ")))
       fail_msg("%s: exit %d: %s%s", verbs[verb], pto_ptosim_last.exit_code, pto_ptosim_last.out, pto_ptosim_last.err);
     expect_clean(verb, "failed_dispatch");
   }
@@ -221,6 +244,8 @@ static void test_a_failure_that_a_context_keeps_to_its_end_is_one_of_the_run(voi
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_refused_calls_that_a_program_ignores_are_found_by_every_verb),
+      cmocka_unit_test(test_of_several_refused_calls_each_verb_says_how_many_there_were),
+      cmocka_unit_test(test_a_refused_call_that_ends_the_program_has_its_place),
       cmocka_unit_test(test_json_has_a_refused_call_with_its_place_and_without_a_task),
       cmocka_unit_test(test_moves_and_tasks_of_graphs_stand_where_the_program_called_the_context),
       cmocka_unit_test(test_between_two_dispatches_the_remedy_is_a_sync),

@@ -158,6 +158,24 @@ static void test_a_graph_that_forgot_a_context_outlives_it_and_runs_on_another(v
   pto_graph_destroy(graph);
 }
 
+static void test_a_context_may_go_before_the_graphs_that_ran_on_it(void **state) {
+  struct pto_graph *graph = make_graph(), *other = make_graph();
+  for (int i = 0; i < 3; i++) {
+    struct pto_context *context = lowered_graph_open(&usual);
+    for (int k = 0; k < 2; k++) {
+      fill(&first);
+      assert_int_equal(compute(k ? other : graph, context, &first), PTO_OK);
+      expect_right(&first);
+    }
+    pto_context_destroy(context);
+  }
+  struct pto_context *last = lowered_graph_open(&usual);
+  assert_int_equal(compute(other, last, &first), PTO_OK);
+  pto_graph_destroy(graph);
+  pto_context_destroy(last);
+  pto_graph_destroy(other);
+}
+
 static void test_a_context_that_was_forgotten_takes_the_graph_again(void **state) {
   struct pto_graph *graph = make_graph();
   struct pto_context *context = lowered_graph_open(&usual), *other = lowered_graph_open(&narrow[1]);
@@ -325,6 +343,7 @@ int main(void) {
       cmocka_unit_test(test_a_context_that_failed_runs_what_fits),
       cmocka_unit_test(test_a_graph_that_is_destroyed_gives_its_constants_back),
       cmocka_unit_test(test_a_graph_that_forgot_a_context_outlives_it_and_runs_on_another),
+      cmocka_unit_test(test_a_context_may_go_before_the_graphs_that_ran_on_it),
       cmocka_unit_test(test_a_context_that_was_forgotten_takes_the_graph_again),
       cmocka_unit_test(test_one_graph_runs_on_two_contexts_from_two_threads),
       cmocka_unit_test(test_a_call_takes_tensors_and_memory_and_makes_its_outputs),

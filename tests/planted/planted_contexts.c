@@ -175,6 +175,20 @@ static int refused_dispatch(struct pass *pass, bool is_buggy) {
   const int ignored = dispatch(pass, pass->tensors[0], pass->tensors[1]);
   return ignored ? PTO_OK : pto_context_sync(pass->context);
 }
+/* Three times, of a tensor to itself. */
+static int refused_often(struct pass *pass, bool is_buggy) {
+  int ignored = PTO_OK;
+  for (int i = 0; i < 3; i++)
+    ignored = pto_device_tensor_copy(pass->context, pass->tensors[0], pass->tensors[is_buggy ? 0 : 1 + i % 2]);
+  return ignored ? PTO_OK : pto_context_sync(pass->context);
+}
+/* The program ends with what it is told. */
+static int told_dispatch(struct pass *pass, bool is_buggy) {
+  if (is_buggy) (void)pto_device_tensor_destroy(pass->context, pass->tensors[0]);
+  int status = dispatch(pass, pass->tensors[0], pass->tensors[1]);
+  if (!status) status = pto_context_sync(pass->context);
+  return status ? pto_program_fail_as(pass->run, status, "%s", pto_context_error(pass->context)) : PTO_OK;
+}
 static int refused_write(struct pass *pass, bool is_buggy) {
   static const float values[NUMEL];
   const int ignored = pto_device_tensor_write(pass->context, pass->tensors[0], values, sizeof values - is_buggy);
@@ -373,6 +387,7 @@ static const struct mistake {
   int (*drive)(struct pass *pass, bool is_buggy);
 } mistakes[] = {{"refused_dispatch", refused_dispatch}, {"refused_write", refused_write},
                 {"refused_copy", refused_copy},         {"refused_call", refused_call},
+                {"refused_often", refused_often},       {"told_dispatch", told_dispatch},
                 {"repeats_scalar", repeats_scalar},     {"repeats_kernel", repeats_kernel},
                 {"repeats_tasks", repeats_tasks},       {"graph_write", graph_write},
                 {"graph_twice", graph_twice},           {"read_early", read_early},

@@ -41,6 +41,7 @@
 #define PLANTED_PTO_LIST(X)                                                                                            \
   X("planted_pto", "reuse", PLANTED_PTO, "WAR", 1, 0, 2, 1)                                                            \
   X("planted_pto", "recorded_reuse", PLANTED_PTO, "WAR", 2, 0, 3, 0)                                                   \
+  X("planted_pto", "recorded_again", PLANTED_PTO, "WAW", 3, 0, 5, 0)                                                   \
   X("planted_pto", "output_twice", PLANTED_PTO, "WAW", 0, 0, 1, 0)                                                     \
   X("planted_pto", "not_creator", PLANTED_PTO, "WAW", 1, 0, 2, 0)                                                      \
   X("planted_pto", "tile_reuse", PLANTED_PTO, "WAR", 0, 0, 1, 0)                                                       \

@@ -11,6 +11,7 @@
 #define BUGS(X)                                                                                                        \
   X(reuse, "the next round is staged in the buffer that the reader of this round still reads")                         \
   X(recorded_reuse, "the same in a recording: its own order is found by these rules")                                  \
+  X(recorded_again, "two launches write one row, and no `after` says which comes first")                               \
   X(output_twice, "an external row is written anew as an OUTPUT while the first writer may still run")                 \
   X(not_creator, "two OUTPUTs on a buffer that a third task allocated")                                                \
   X(tile_reuse, "a tile is overwritten whose corner another task reads")                                               \
@@ -52,6 +53,26 @@ static void recorded_reuse(struct planted *p) {
   put_fill(p, second, 1);
   note(p, pto_recorded_end(p->rt, &recorded));
   const struct pto_recorded_launch launch = {.size = sizeof launch, .params = boundary, .count = 2};
+  if (recorded) note(p, pto_submit_recorded(p->rt, recorded, &launch, NULL));
+  pto_recorded_destroy(recorded);
+}
+
+static void recorded_again(struct planted *p) {
+  struct pto_tensor x = array_x(p), z = slot(p, 0), row = row_of(&x, 0);
+  const struct pto_param boundary[] = {pto_output(&row), pto_output(&z)};
+  const struct pto_recorded_scalar other = {.task = 0, .scalar = 0, .value = {.u64 = 2}};
+  struct pto_recorded *recorded = NULL;
+  struct pto_task first = {0};
+  note(p, pto_recorded_begin(p->rt, boundary, 2));
+  put_fill(p, &row, 1);
+  put(p, PLAIN(digest), PARAMS(pto_input(&row), pto_output(&z)));
+  note(p, pto_recorded_end(p->rt, &recorded));
+  struct pto_recorded_launch launch = {.size = sizeof launch, .params = boundary, .count = 2};
+  if (recorded) note(p, pto_submit_recorded(p->rt, recorded, &launch, &first));
+  launch.scalars = &other;
+  launch.scalar_count = 1;
+  launch.after = &first;
+  launch.after_count = p->is_buggy ? 0 : 1;
   if (recorded) note(p, pto_submit_recorded(p->rt, recorded, &launch, NULL));
   pto_recorded_destroy(recorded);
 }

@@ -14,6 +14,11 @@
   X(notify_before_data, "a rank notifies, and then puts")                                                              \
   X(wrong_epoch, "the second wait is for the first notify")                                                            \
   X(set_for_add, "those whom a signal counts set it")                                                                  \
+  X(wait_for_none, "a wait is for what the signal has from the beginning")                                             \
+  X(set_by_two, "both neighbours set a signal, and the wait is for the first")                                         \
+  X(other_peer, "each notifies the rank before it, not the one that it puts to")                                       \
+  X(other_signal, "the last rank notifies another signal, and who waits takes less for enough")                        \
+  X(reads_beside, "who reads what came is not behind the task that waited for it")                                     \
   X(same_place, "the last rank puts where the one before it does")                                                     \
   X(window_reused, "a slot is put again before its reader has read it")                                                \
   X(late_zeroing, "a rank fills its window while others put into it")                                                  \
@@ -60,6 +65,52 @@ static void wrong_epoch(struct planted *p) {
          DO(PUT(t.next, epoch), ADD(t.next, 0, 1), WAIT(0, p->is_buggy ? 1 : epoch)));
     read_slot(&t, epoch, epoch);
   }
+}
+
+static void wait_for_none(struct planted *p) {
+  const struct talk t = begin_talk(p);
+  talk(&t, "exchange", own_slots(&t, 0, 1), NULL, DO(PUT(t.next, 0), ADD(t.next, 0, 1), WAIT(0, p->is_buggy ? 0 : 1)));
+  read_slot(&t, 0, 0);
+}
+
+static void set_by_two(struct planted *p) {
+  const struct talk t = begin_talk(p);
+  const uint32_t before = (t.rank + t.ranks - 1) % t.ranks;
+  const enum step tells = p->is_buggy ? DO_SET : DO_ADD;
+  talk(&t, "exchange", own_slots(&t, 0, 2), NULL,
+       DO(PUT(t.next, 0), PUT(before, 1), step_of(tells, t.next, 0, 1), step_of(tells, before, 0, 1),
+          WAIT(0, p->is_buggy ? 1 : 2)));
+  read_slot(&t, 0, 0);
+  read_slot(&t, 1, 1);
+}
+
+static void other_peer(struct planted *p) {
+  const struct talk t = begin_talk(p);
+  const uint32_t before = (t.rank + t.ranks - 1) % t.ranks;
+  talk(&t, "exchange", own_slots(&t, 0, 1), NULL,
+       DO(PUT(t.next, 0), ADD(p->is_buggy ? before : t.next, 0, 1), WAIT(0, 1)));
+  read_slot(&t, 0, 0);
+}
+
+static void other_signal(struct planted *p) {
+  const struct talk t = begin_talk(p);
+  const uint32_t signal = p->is_buggy && is_last(&t) ? 1 : 0;
+  if (t.rank == 0)
+    talk(&t, "gather", own_slots(&t, 1, t.ranks - 1), NULL, DO(WAIT(0, t.ranks - (p->is_buggy ? 2 : 1))));
+  else
+    talk(&t, "give", own_slots(&t, 0, 1), NULL, DO(PUT(0, t.rank), ADD(0, signal, 1)));
+  for (uint32_t i = 1; i < t.ranks && t.rank == 0; i++) read_slot(&t, i, i);
+}
+
+static void reads_beside(struct planted *p) {
+  const struct talk t = begin_talk(p);
+  const struct pto_tensor slot = own_slots(&t, 0, 1);
+  const struct pto_task waits =
+      talk(&t, "exchange", own_slots(&t, 1, 1), NULL, DO(PUT(t.next, 0), ADD(t.next, 0, 1), WAIT(0, 1)));
+  if (p->is_buggy)
+    put_digest(p, &slot, 0);
+  else
+    put_digest_after(p, &slot, 0, waits);
 }
 
 static void set_for_add(struct planted *p) {

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+#include <check/ranks/ranks_advice.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include <runtime/trace/remote.h>
+#include <runtime/trace/trace_words.h>
+
+/* Of so many tasks that wait, the nearest before, it is asked whether they wait for the other access. */
+#define MOST_ASKED 64u
+
+/* `first` ought to come before `second`, which is of another rank. */
+struct pair {
+  struct pto_world_order *order;
+  const struct pto_window_access *first, *second;
+  uint32_t tasks[2]; /* PTO_GRAPH_NONE: the host */
+  uint64_t comm;
+};
+
+static uint32_t task_of(const struct pto_world_order *order, const struct pto_window_access *access) {
+  const struct pto_graph_node *node = &order->graphs[access->rank].nodes[access->its_node];
+  return node->is_host ? PTO_GRAPH_NONE : node->index;
+}
+
+static const struct pto_trace_log *records_of(const struct pair *pair, uint32_t rank) {
+  return &pto_ranks_trace(pair->order->ranks, rank)->remotes;
+}
+
+static bool is_wait(const struct pto_trace_remote *record) {
+  return record->kind == PTO_REMOTE_WAIT || record->kind == PTO_REMOTE_FOUND;
+}
+
+/* Whether the rank waits for the signal anywhere, or looks at it. */
+static bool waits_for(const struct pair *pair, uint32_t rank, uint32_t signal) {
+  const struct pto_trace_log *records = records_of(pair, rank);
+  for (uint64_t i = 0; i < records->count; i++) {
+    const struct pto_trace_remote *record = pto_trace_log_at(records, i);
+    if ((is_wait(record) || record->kind == PTO_REMOTE_TEST) && record->comm == pair->comm && record->signal == signal)
+      return true;
+  }
+  return false;
+}
+
+/* ---- another task of the rank waits for it ---- */
+
+static bool find_waiting_task(const struct pair *pair, uint32_t *task_out) {
+  const uint32_t rank = pair->second->rank, own = pair->tasks[1];
+  const struct pto_trace_log *records = records_of(pair, rank);
+  uint32_t asked = 0, last = own;
+  for (uint64_t i = records->count; i-- > 0 && asked < MOST_ASKED;) {
+    const struct pto_trace_remote *record = pto_trace_log_at(records, i);
+    if (!is_wait(record) || record->task >= own || record->task == last) continue;
+    last = record->task;
+    asked++;
+    const uint32_t node = pair->order->graphs[rank].node_of_task[last];
+    if (!pto_reach_has_path(&pair->order->reach, pair->first->node, pair->order->last[rank][node])) continue;
+    *task_out = last;
+    return true;
+  }
+  return false;
+}
+
+static bool advise_after(const struct pair *pair, struct pto_ranks_advice *advice) {
+  const uint32_t rank = pair->second->rank;
+  char name[160];
+  uint32_t task;
+  if (pair->tasks[1] == PTO_GRAPH_NONE || !find_waiting_task(pair, &task)) return false;
+  const struct pto_access_graph *graph = &pair->order->graphs[rank];
+  snprintf(advice->cause, sizeof advice->cause,
+           "rank %" PRIu32 " waits for that in task %" PRIu32 " (%.160s), and nothing orders its task %" PRIu32
+           " behind it",
+           rank, task, pto_trace_task_name(pto_graph_task(graph, graph->node_of_task[task]), name, sizeof name),
+           pair->tasks[1]);
+  snprintf(advice->remedy, sizeof advice->remedy, "add `after` task %" PRIu32 " to task %" PRIu32 " of rank %" PRIu32,
+           task, pair->tasks[1], rank);
+  return true;
+}
+
+/* ---- its own wait is over too early ---- */
+
+/* Whether each wait of the task for the signal needs no more than what was there. */
+static bool is_idle_whole(const struct pair *pair, const struct pto_idle_wait *idle) {
+  const struct pto_trace_log *records = records_of(pair, idle->rank);
+  uint64_t waits = 0;
+  for (uint64_t i = 0; i < records->count; i++) {
+    const struct pto_trace_remote *record = pto_trace_log_at(records, i);
+    waits +=
+        is_wait(record) && record->task == idle->task && record->comm == idle->comm && record->signal == idle->signal;
+  }
+  for (size_t i = 0; i < pair->order->idle_count; i++) {
+    const struct pto_idle_wait *other = &pair->order->idle[i];
+    waits -= other->rank == idle->rank && other->task == idle->task && other->comm == idle->comm &&
+             other->signal == idle->signal;
+  }
+  return waits == 0;
+}
+
+/* The task itself where it waits, else the last before it that does. */
+static uint32_t find_own_wait(const struct pair *pair) {
+  const struct pto_trace_log *records = records_of(pair, pair->second->rank);
+  uint32_t found = PTO_GRAPH_NONE;
+  for (uint64_t i = 0; i < records->count; i++) {
+    const struct pto_trace_remote *record = pto_trace_log_at(records, i);
+    if (is_wait(record) && record->comm == pair->comm && record->task <= pair->tasks[1] &&
+        (found == PTO_GRAPH_NONE || record->task > found))
+      found = record->task;
+  }
+  return found;
+}
+
+static bool advise_idle(const struct pair *pair, struct pto_ranks_advice *advice) {
+  const uint32_t rank = pair->second->rank, task = find_own_wait(pair);
+  for (size_t i = 0; i < pair->order->idle_count; i++) {
+    const struct pto_idle_wait *idle = &pair->order->idle[i];
+    if (idle->rank != rank || idle->task != task || idle->comm != pair->comm || !is_idle_whole(pair, idle)) continue;
+    snprintf(advice->cause, sizeof advice->cause,
+             "the wait of rank %" PRIu32 " task %" PRIu64 " for signal %" PRIu32 " %s %" PRId32 " %s", rank, idle->task,
+             idle->signal, idle->is_equal ? "=" : ">=", idle->value,
+             idle->is_first ? "needs no notify: it is over before anybody notifies"
+                            : "needs no notify but those that waits before it had");
+    snprintf(advice->remedy, sizeof advice->remedy,
+             "let rank %" PRIu32 " wait for the value that the signal has behind the notify of rank %" PRIu32, rank,
+             pair->first->rank);
+    return true;
+  }
+  return false;
+}
+
+/* ---- the other rank notifies something else ---- */
+
+static bool advise_unheard(const struct pair *pair, struct pto_ranks_advice *advice) {
+  const uint32_t own = pair->second->rank;
+  for (size_t i = 0; i < pair->order->unheard_count; i++) {
+    const struct pto_unheard *unheard = &pair->order->unheard[i];
+    if (unheard->source != pair->first->rank || unheard->task != pair->tasks[0] || unheard->comm != pair->comm)
+      continue;
+    const bool is_awaited = waits_for(pair, own, unheard->signal);
+    if (unheard->rank == own ? is_awaited && !unheard->is_set : !is_awaited) continue;
+    snprintf(advice->cause, sizeof advice->cause,
+             "rank %" PRIu32 " task %" PRIu64 " %s signal %" PRIu32 " of rank %" PRIu32 ", and %s", unheard->source,
+             unheard->task, unheard->is_set ? "sets" : "notifies", unheard->signal, unheard->rank,
+             unheard->rank == own && is_awaited
+                 ? "the wait for it is over with what others notify: a set does not count"
+                 : "no wait of that rank was for it");
+    snprintf(advice->remedy, sizeof advice->remedy,
+             unheard->rank != own ? "let rank %" PRIu32 " notify rank %" PRIu32 " instead"
+             : is_awaited ? "let rank %" PRIu32 " notify with PTO_NOTIFY_ADD, and rank %" PRIu32 " wait for the sum"
+                          : "let rank %" PRIu32 " notify a signal that rank %" PRIu32 " waits for",
+             pair->first->rank, own);
+    return true;
+  }
+  return false;
+}
+
+/* Whether the first task puts anything into a window of that rank. */
+static bool puts_into(const struct pair *pair, uint32_t rank) {
+  for (size_t i = 0; i < pair->order->access_count; i++) {
+    const struct pto_window_access *access = &pair->order->accesses[i];
+    if (access->verb == PTO_WINDOW_PUTS && access->rank == pair->first->rank &&
+        access->its_node == pair->first->its_node && pair->order->windows[access->window].owner == rank)
+      return true;
+  }
+  return false;
+}
+
+/* It puts into the window, and notifies only others, into whose windows it puts nothing. */
+static bool advise_other_peer(const struct pair *pair, struct pto_ranks_advice *advice) {
+  const struct pto_trace_log *records = records_of(pair, pair->first->rank);
+  const struct pto_trace_remote *other = NULL;
+  const uint32_t own = pair->second->rank;
+  if (pair->first->verb != PTO_WINDOW_PUTS || pair->order->windows[pair->first->window].owner != own) return false;
+  for (uint64_t i = 0; i < records->count; i++) {
+    const struct pto_trace_remote *record = pto_trace_log_at(records, i);
+    if (record->kind != PTO_REMOTE_NOTIFY || record->task != pair->tasks[0] || record->comm != pair->comm) continue;
+    if (record->peer == own) return false;
+    if (!other && waits_for(pair, own, record->signal) && !puts_into(pair, record->peer)) other = record;
+  }
+  if (!other) return false;
+  snprintf(advice->cause, sizeof advice->cause,
+           "rank %" PRIu32 " task %" PRIu32 " notifies signal %" PRIu32 " of rank %" PRIu32
+           ", and none of rank %" PRIu32,
+           pair->first->rank, pair->tasks[0], other->signal, other->peer, own);
+  snprintf(advice->remedy, sizeof advice->remedy, "let rank %" PRIu32 " notify rank %" PRIu32 " instead",
+           pair->first->rank, own);
+  return true;
+}
+
+/* ---- the whole ---- */
+
+void pto_ranks_advise(struct pto_world_order *order, const struct pto_window_access *earlier,
+                      const struct pto_window_access *later, bool searches, struct pto_ranks_advice *advice) {
+  static bool (*const ways[])(const struct pair *, struct pto_ranks_advice *) = {advise_after, advise_idle,
+                                                                                 advise_unheard, advise_other_peer};
+  const uint64_t comm = order->windows[earlier->window].comm;
+  const struct pair pairs[] = {{order, earlier, later, {task_of(order, earlier), task_of(order, later)}, comm},
+                               {order, later, earlier, {task_of(order, later), task_of(order, earlier)}, comm}};
+  for (int i = 0; i < 2 && searches; i++)
+    for (size_t k = 0; k < sizeof ways / sizeof *ways; k++)
+      if (ways[k](&pairs[i], advice)) return;
+  snprintf(advice->cause, sizeof advice->cause, "no notify and wait orders the two");
+  snprintf(advice->remedy, sizeof advice->remedy,
+           "let rank %" PRIu32 " wait before that for a signal that rank %" PRIu32 " notifies behind its own",
+           later->rank, earlier->rank);
+}
