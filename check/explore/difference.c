@@ -379,7 +379,8 @@ static void add_order(struct pto_explore *explore, const char *schedule,
   if (!explore->lines) explore->lines = pto_source_lines_create();
   if (has_other_tasks(explore, again, &calls))
     snprintf(telling.reason, sizeof telling.reason, "it made %" PRIu64 " call%s instead of %" PRIu64 ": %s", calls,
-             pto_plural(calls), explore->call_count - explore->counts.later_pieces, tell_other_tasks(explore, &telling));
+             pto_plural(calls), explore->call_count - explore->counts.later_pieces,
+             tell_other_tasks(explore, &telling));
   else
     describe(explore, holds, &telling);
   if (holds->count > 1) snprintf(more, sizeof more, " (and %zu more, all needed)", holds->count - 1);

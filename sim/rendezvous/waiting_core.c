@@ -234,7 +234,7 @@ static int call_private(const struct pto_kernel_args *args, uint64_t size_bytes,
   }
   if (!core->own || core->own_bytes != size_bytes)
     return pto_kernel_error(args, "pto_core_private: no %llu bytes", (unsigned long long)size_bytes);
-  core->own_call = core->call;
+  core->own_call = core->port.call;
   *memory = core->own;
   return 0;
 }

@@ -385,15 +385,13 @@ static int failed_dispatch(struct pass *pass, bool is_buggy) {
 static const struct mistake {
   const char *name;
   int (*drive)(struct pass *pass, bool is_buggy);
-} mistakes[] = {{"refused_dispatch", refused_dispatch}, {"refused_write", refused_write},
-                {"refused_copy", refused_copy},         {"refused_call", refused_call},
-                {"refused_often", refused_often},       {"told_dispatch", told_dispatch},
-                {"repeats_scalar", repeats_scalar},     {"repeats_kernel", repeats_kernel},
-                {"repeats_tasks", repeats_tasks},       {"graph_write", graph_write},
-                {"graph_twice", graph_twice},           {"read_early", read_early},
-                {"read_back_early", read_back_early},   {"partly_written", partly_written},
-                {"failed_dispatch", failed_dispatch},   {"borrowed_context", borrowed_context},
-                {"borrowed_program", borrowed_program}};
+} mistakes[] = {
+    {"refused_dispatch", refused_dispatch}, {"refused_write", refused_write},      {"refused_copy", refused_copy},
+    {"refused_call", refused_call},         {"refused_often", refused_often},      {"told_dispatch", told_dispatch},
+    {"repeats_scalar", repeats_scalar},     {"repeats_kernel", repeats_kernel},    {"repeats_tasks", repeats_tasks},
+    {"graph_write", graph_write},           {"graph_twice", graph_twice},          {"read_early", read_early},
+    {"read_back_early", read_back_early},   {"partly_written", partly_written},    {"failed_dispatch", failed_dispatch},
+    {"borrowed_context", borrowed_context}, {"borrowed_program", borrowed_program}};
 
 static int make_mistake(struct pto_program_run *run, const char *name) {
   struct pass pass;
