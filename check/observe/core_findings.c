@@ -574,13 +574,20 @@ static void say_missing(struct pto_observe_text *remedy, const struct pto_core_w
   const bool has_returned = wait->has_other && wait->other.state == PTO_SEAT_RETURNED;
   switch ((enum pto_waits_for)wait->waits_for) {
   case PTO_WAITS_FOR_FLAG:
-    SAY(remedy,
-        "add `pto_core_signal(args, PTO_ROLE_BIT(PTO_ROLE_%s), %u)` to the core that it waits for, before that "
-        "one waits itself",
-        own, wait->flag);
+    if (wait->has_lying)
+      SAY(remedy, "take what lies there, `pto_core_wait(args, %u)`, or signal flag %u instead", wait->lying_at,
+          wait->flag);
+    else
+      SAY(remedy,
+          "add `pto_core_signal(args, PTO_ROLE_BIT(PTO_ROLE_%s), %u)` to the core that it waits for, before that "
+          "one waits itself",
+          own, wait->flag);
     break;
   case PTO_WAITS_FOR_ELEMENT:
-    if (has_returned)
+    if (wait->has_lying)
+      SAY(remedy, "pop from %s, `pto_core_pop(args, PTO_ROLE_%s, data, size)`", pto_role_name(wait->lying_at),
+          pto_role_name(wait->lying_at));
+    else if (has_returned)
       SAY(remedy, "add `pto_core_push(args, PTO_ROLE_%s, data, size)` to %s, or pop one less", own, other);
     else
       SAY(remedy, "let %s push to %s before it waits", other, own);
@@ -618,7 +625,9 @@ void pto_observe_report_stuck(struct pto_observation *o) {
   o->port->ops->find_waits(o->port, waits);
   if (waits->count > 0) {
     pto_core_waits_describe(waits, add_line, o, text.bytes, sizeof text.bytes);
-    say_missing(&remedy, &waits->waits[0]);
+    uint32_t i = 0; /* the one that could take something else says most */
+    while (i + 1 < waits->count && !waits->waits[i].has_lying) i++;
+    say_missing(&remedy, &waits->waits[waits->waits[i].has_lying ? i : 0]);
     pto_observe_add(o, PTO_FINDING_STUCK, NULL, NULL, remedy.bytes, &o->call.task, &text);
   }
   free(waits);

@@ -6,6 +6,8 @@
  * Told where it is proved: the byte may be written, and a run with an address without access in its place ends there.
  * A number that looks like an address is no finding, nor is an address that the kernel hands on, or a table of
  * constants that none can write.
+ *
+ * Not of ranks: the context of a communicator, which adopted kernels get as a scalar, is such memory.
  */
 #include <check/observe/state.h>
 
@@ -40,6 +42,7 @@ static void ask(struct pto_observation *o, void *answer) {
 }
 
 void pto_observe_judge_scalars(struct pto_observation *o) {
+  if (o->rank) return;
   const struct pto_message *first = &o->call.unit->messages[0];
   const struct pto_kernel *kernel = o->call.payload->kernels[first->role];
   union pto_scalar *scalars = pto_observe_scalars(o);

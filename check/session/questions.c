@@ -116,10 +116,11 @@ int pto_session_check_order(const struct pto_session *session, uint32_t rules, s
                                               .context = (void *)(uintptr_t)session};
   int status = pto_session_has_graph(session, error);
   if (status == PTO_OK) status = pto_order_check(&question, findings, counts, error);
+  if (status == PTO_OK)
+    pto_bounds_check(pto_session_trace(session), session->run, session->result.error.status == PTO_OK, findings);
   if (session->result.priced.given_values || session->result.priced.assumed_values) /* others may submit other tasks */
     for (size_t i = 0; i < findings->count; i++) findings->items[i].decided = PTO_DECIDED_THIS_ORDER;
   if (status == PTO_OK) {
-    pto_bounds_check(pto_session_trace(session), session->run, session->result.error.status == PTO_OK, findings);
     pto_session_add_refusals(session, findings);
     pto_session_add_remarks(session, findings);
   }

@@ -64,6 +64,7 @@ static void add_wait(char *text, size_t size, const struct pto_core_wait *wait) 
   switch ((enum pto_waits_for)wait->waits_for) {
   case PTO_WAITS_FOR_FLAG:
     pto_text_append(text, size, "for a signal at flag %u", wait->flag);
+    if (wait->has_lying) pto_text_append(text, size, " (one lies at its flag %u)", wait->lying_at);
     break;
   case PTO_WAITS_FOR_ROOM:
     pto_text_append(text, size, "for room for %" PRIu64 " bytes in the FIFO to ", wait->room_bytes);
@@ -74,6 +75,7 @@ static void add_wait(char *text, size_t size, const struct pto_core_wait *wait) 
     pto_text_append(text, size, "for an element from ");
     add_seat(text, size, &wait->other);
     add_state(text, size, &wait->other);
+    if (wait->has_lying) pto_text_append(text, size, " (one from %s lies there)", pto_role_name(wait->lying_at));
     break;
   case PTO_WAITS_FOR_BARRIER:
     add_barrier(text, size, wait);

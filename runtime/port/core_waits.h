@@ -63,6 +63,9 @@ struct pto_core_wait {
   const void *call;  /* what it waits in returns to; NULL: not known */
   uint8_t waits_for; /* enum pto_waits_for */
   uint8_t flag;
+  uint8_t
+      lying_at; /* where has_lying: the first other flag with signals, or other role with elements, for it to take */
+  bool has_lying;
   bool has_other;
   bool is_together; /* of a sync_start task: other blocks may be what it waits for */
 };

@@ -498,6 +498,17 @@ static void find_before(const struct pto_rendezvous_table *table, struct pto_ren
   }
 }
 
+/* What it could take instead: signals at another flag, elements of another role. */
+static void find_lying(const struct pto_rendezvous *rendezvous, uint32_t role, struct pto_core_wait *wait) {
+  const struct pto_rendezvous_seat *seat = &rendezvous->seats[role];
+  const bool is_flag = seat->waits_for == PTO_WAITS_FOR_FLAG;
+  for (uint32_t i = 0; i < (is_flag ? PTO_CORE_FLAGS : PTO_ROLE_COUNT) && !wait->has_lying; i++) {
+    wait->has_lying =
+        is_flag ? seat->flags[i] > 0 : rendezvous->fifos[i][role].written > rendezvous->fifos[i][role].read;
+    wait->lying_at = (uint8_t)i;
+  }
+}
+
 static void fill_wait(const struct pto_rendezvous_table *table, struct pto_rendezvous_member member,
                       struct pto_core_wait *wait) {
   const struct pto_rendezvous *rendezvous = &table->items[member.rendezvous];
@@ -511,9 +522,11 @@ static void fill_wait(const struct pto_rendezvous_table *table, struct pto_rende
   switch ((enum pto_waits_for)seat->waits_for) {
   case PTO_WAITS_FOR_FLAG:
     wait->flag = seat->subject;
+    find_lying(rendezvous, member.role, wait);
     break;
   case PTO_WAITS_FOR_ROOM:
   case PTO_WAITS_FOR_ELEMENT:
+    if (seat->waits_for == PTO_WAITS_FOR_ELEMENT) find_lying(rendezvous, member.role, wait);
     wait->room_bytes = seat->room_bytes;
     wait->other = seat_of(rendezvous, seat->subject);
     wait->has_other = true;

@@ -449,6 +449,35 @@ static void test_a_deadlock_is_described_core_by_core_and_broken(void **state) {
   leave(b);
 }
 
+static void test_a_wait_says_what_lies_there_instead(void **state) {
+  (void)state;
+  char text[512];
+  static struct pto_core_waits found;
+  const uint8_t data[4] = {0};
+  const struct pto_payload *task = task_of(&waits, &waits, &waits);
+  const struct pto_rendezvous_member a = begin(task, 0, 0, 0, 0), b = begin(task, 0, 1, 0, 0),
+                                     c = begin(task, 0, 2, 0, 0);
+  uint64_t size_found;
+  pto_rendezvous_signal(&table, b, 0, PTO_ROLE_BIT(PTO_ROLE_AIC), 7);
+  assert_int_equal(ask_room(&table, a, PTO_ROLE_AIV0, sizeof data), PTO_RENDEZVOUS_DONE);
+  pto_rendezvous_fifo_copy_in(&table.items[a.rendezvous].fifos[PTO_ROLE_AIC][PTO_ROLE_AIV0], data, sizeof data);
+  pto_rendezvous_publish(&table, a, PTO_ROLE_AIV0, sizeof data);
+  assert_int_equal(ask_flag(&table, a, 9), PTO_RENDEZVOUS_WAIT);
+  assert_int_equal(ask_element(&table, b, PTO_ROLE_AIV1, sizeof data, &size_found), PTO_RENDEZVOUS_WAIT);
+  assert_int_equal(ask_flag(&table, c, 7), PTO_RENDEZVOUS_WAIT); /* that at flag 7 is for another core */
+  pto_rendezvous_find_waits(&table, &found);
+  assert_int_equal(found.count, 3);
+  pto_core_wait_describe(&found.waits[0], text, sizeof text);
+  assert_non_null(strstr(text, " waits for a signal at flag 9 (one lies at its flag 7)"));
+  pto_core_wait_describe(&found.waits[1], text, sizeof text);
+  assert_non_null(strstr(text, " waits for an element from AIV1 on core 2, which waits (one from AIC lies there)"));
+  assert_false(found.waits[2].has_lying);
+  pto_rendezvous_break_deadlock(&table);
+  leave(a);
+  leave(b);
+  leave(c);
+}
+
 static void test_of_more_waits_than_the_picture_holds_the_rest_is_counted(void **state) {
   (void)state;
   enum { BLOCKS = PTO_CORE_WAITS_MAX / 3 + 8 };
@@ -578,6 +607,7 @@ int main(void) {
       CASE(test_room_and_elements_wake_the_other_end),
       CASE(test_a_core_that_fails_breaks_every_rendezvous_of_its_task_and_no_other),
       CASE(test_a_deadlock_is_described_core_by_core_and_broken),
+      CASE(test_a_wait_says_what_lies_there_instead),
       CASE(test_of_more_waits_than_the_picture_holds_the_rest_is_counted),
       CASE(test_a_cluster_has_a_rendezvous_for_every_message_it_can_hold),
       CASE(test_a_reset_forgets_everything),

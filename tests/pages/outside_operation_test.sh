@@ -18,7 +18,7 @@ compile() { (cd "$work" && ${CC:-cc} -std=c17 -O2 -fPIC -shared -Wall -Wextra -W
 with() { (cd "$work" && PTO_OPERATIONS=$1 "$program" "${@:2}"); }
 runs() {
   with hinge.so graph "$@" --run --compare reference >"$work/ran" && grep -q '^compared   within tolerance' "$work/ran" &&
-    grep -Fqx -- "    $(tail -n 1 "$work/ran")" "$page"
+    grep -Fqx -- "    $(grep '^nodes' "$work/ran")" "$page"
 }
 saves_as_json() { with hinge.so graph loss.webnn --quiet --save loss.json && grep -q '"op":"hinge"' "$work/loss.json"; }
 is_listed() { grep -Fqx -- "    $(with hinge.so list ops hinge | head -n 1)" "$page" && with hinge.so list ops | grep -q '^hinge '; }

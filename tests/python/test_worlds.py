@@ -225,7 +225,7 @@ def test_wrong_calls_are_refused_with_the_librarys_sentence():
     def into_what_is_fixed(rt):
         pto.Collectives(rt, 16).all_reduce(rt.tensor(numpy.zeros(4, numpy.float32)), rt.tensor(fixed))
 
-    for orchestrate, words in ((beyond, "more bytes than the 8 of the window"), (into_what_is_fixed, "read-only"),
+    for orchestrate, words in ((beyond, "16 bytes asked of comm 0, whose windows have 8"), (into_what_is_fixed, "read-only"),
                                (lambda rt: pto.Communicator(rt, ranks=[7, 0, 1]), "rank 7, the world has 2")):
         with pytest.raises(pto.errors.EINVAL, match=words):
             pto.World(2, CHIP).run(orchestrate)
