@@ -256,7 +256,9 @@ static void test_sentences_have_the_label_of_a_tensor_beside_its_number(void **s
     refused(pto_device_tensor_copy(context, halo, halo), PTO_EINVAL, "copy: tensor 1 (halo) is both");
     refused(try_dispatch1(&times_2, halo, halo), PTO_EINVAL, "dispatch: tensor 1 (halo) is bound to c and to another");
     assert_int_equal(pto_device_tensor_destroy(context, halo), PTO_OK);
-    refused(pto_device_tensor_read(context, halo, values, BYTES), PTO_ESTALE, "has been destroyed");
+    refused(pto_device_tensor_read(context, halo, values, BYTES), PTO_ESTALE, "tensor 1 (halo) has been destroyed");
+    assert_int_equal(pto_context_sync(context), PTO_OK);
+    refused(pto_device_tensor_read(context, halo, values, BYTES), PTO_ESTALE, "tensor 1 (halo) has been destroyed");
   }
 }
 

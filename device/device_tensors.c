@@ -90,7 +90,8 @@ int pto_device_tensors_insert(struct pto_device_tensors *tensors, const struct p
 
 void pto_device_tensors_remove(struct pto_device_tensors *tensors, struct pto_device_record *record) {
   pto_device_heap_free(&tensors->heap, record->block);
-  *record = (struct pto_device_record){.next_unused = tensors->unused};
+  *record = (struct pto_device_record){
+      .id = record->id, .label = record->label, .is_destroyed = true, .next_unused = tensors->unused};
   tensors->unused = (uint32_t)(record - tensors->records);
 }
 

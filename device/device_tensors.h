@@ -20,7 +20,7 @@
 #include <runtime/base/error.h>
 
 struct pto_device_record {
-  uint64_t id; /* serial · 2^32 + index + 1; 0: not in use */
+  uint64_t id; /* serial · 2^32 + index + 1; of a record that is not in use the last one, with its label */
   uint32_t dtype, ndims;
   uint64_t shape[PTO_MAX_DIMS];
   uint64_t size_bytes;
