@@ -414,7 +414,7 @@ static const struct planted planted[] = {
     {"a read by the host of what is not written is found",
      reads_by_the_host,
      {{"read unwritten",
-       "the host reads bytes [12, 16) of buffer 4, which nobody has written; read at observe_test.c:"}}},
+       "the host reads bytes [12, 16) of buffer 4, which nobody has written"}}},
     {"a read of what a task would have written that its predicate skipped is found, and the task",
      reads_what_was_skipped,
      {{"read unwritten",
