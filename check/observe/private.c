@@ -115,21 +115,13 @@ static struct pto_observe_outcome run_with(struct pto_observation *o, uint64_t f
   return pto_observe_run_in_child(o, set, &others);
 }
 
+static bool words_matter(void *o, uint64_t first, uint64_t end) { return run_with(o, first, end).differs; }
+
 /* The first word that matters, to the last one. */
 static struct pto_observe_range search(struct pto_observation *o) {
   const uint64_t count = o->own_memory.begun_bytes / WORD;
-  uint64_t lo = 0, hi = count; /* those below lo do not matter, those below hi do */
-  while (hi - lo > 1) {
-    const uint64_t middle = lo + (hi - lo) / 2;
-    *(run_with(o, 0, middle).differs ? &hi : &lo) = middle;
-  }
-  const uint64_t first = hi - 1;
-  lo = first, hi = count; /* those from lo on do, those from hi on do not */
-  while (hi - lo > 1) {
-    const uint64_t middle = lo + (hi - lo) / 2;
-    *(run_with(o, middle, count).differs ? &lo : &hi) = middle;
-  }
-  return (struct pto_observe_range){first * WORD, hi * WORD};
+  const struct pto_observe_range words = pto_observe_find_ends(0, count, words_matter, o);
+  return (struct pto_observe_range){words.lo * WORD, words.hi * WORD};
 }
 
 /* Whether what is in `other` makes a difference; then it is told, as `words` say what it is. */

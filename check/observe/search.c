@@ -139,21 +139,29 @@ static void halve(struct search *s, uint64_t first, uint64_t end, bool was_tried
     halve(s, middle, end, true);
 }
 
-/* The first and the last element of [begin, end) that matter, where some do. */
-static void find_ends(struct search *s, uint64_t begin, uint64_t end) {
+struct pto_observe_range pto_observe_find_ends(uint64_t begin, uint64_t end,
+                                               bool (*any_matters)(void *context, uint64_t first, uint64_t end),
+                                               void *context) {
   uint64_t lo = begin, hi = end; /* those below lo do not matter, those below hi do */
   while (hi - lo > 1) {
     const uint64_t middle = lo + (hi - lo) / 2;
-    *(matters(s, begin, middle) ? &hi : &lo) = middle;
+    *(any_matters(context, begin, middle) ? &hi : &lo) = middle;
   }
   const uint64_t first = hi - 1;
   lo = first, hi = end; /* those from lo on do, those from hi on do not */
   while (hi - lo > 1) {
     const uint64_t middle = lo + (hi - lo) / 2;
-    *(matters(s, middle, end) ? &lo : &hi) = middle;
+    *(any_matters(context, middle, end) ? &lo : &hi) = middle;
   }
-  keep(s, first, lo + 1);
-  s->found->is_bounded |= lo > first;
+  return (struct pto_observe_range){first, hi};
+}
+
+static bool elements_matter(void *context, uint64_t first, uint64_t end) { return matters(context, first, end); }
+
+static void find_ends(struct search *s, uint64_t begin, uint64_t end) {
+  const struct pto_observe_range found = pto_observe_find_ends(begin, end, elements_matter, s);
+  keep(s, found.lo, found.hi);
+  s->found->is_bounded |= found.hi - found.lo > 1;
 }
 
 /* The same of each array that has candidates. */
@@ -233,10 +241,16 @@ static bool search_reads(struct pto_observation *o, enum pto_observe_pattern pat
   return is_read;
 }
 
+struct local_search {
+  struct pto_observation *o;
+  enum pto_observe_pattern pattern;
+};
+
 /* Whether other values in words [first, end) of local memory make a difference. */
-static bool needs_local(struct pto_observation *o, enum pto_observe_pattern pattern, uint64_t first, uint64_t end) {
+static bool needs_local(void *context, uint64_t first, uint64_t end) {
+  const struct local_search *s = context;
   const struct pto_observe_range local = {first * PTO_OBSERVE_LOCAL_WORD, end * PTO_OBSERVE_LOCAL_WORD};
-  return pto_observe_run_again(o, pattern, local).differs;
+  return pto_observe_run_again(s->o, s->pattern, local).differs;
 }
 
 /* The first and the last word of local memory that matter, on the cores of these roles; 0: all. */
@@ -248,18 +262,10 @@ static bool search_local_of(struct pto_observation *o, enum pto_observe_pattern 
   const struct pto_observe_outcome effect = pto_observe_run_again(o, pattern, found);
   if (!effect.differs) return false;
   if (is_full && !effect.caught) {
-    uint64_t lo = 0, hi = count; /* those below lo do not matter, those below hi do */
-    while (hi - lo > 1) {
-      const uint64_t middle = lo + (hi - lo) / 2;
-      *(needs_local(o, pattern, 0, middle) ? &hi : &lo) = middle;
-    }
-    found.lo = (hi - 1) * PTO_OBSERVE_LOCAL_WORD;
-    lo = hi - 1, hi = count; /* those from lo on do, those from hi on do not */
-    while (hi - lo > 1) {
-      const uint64_t middle = lo + (hi - lo) / 2;
-      *(needs_local(o, pattern, middle, count) ? &lo : &hi) = middle;
-    }
-    found.hi = hi * PTO_OBSERVE_LOCAL_WORD;
+    struct local_search search = {o, pattern};
+    found = pto_observe_find_ends(0, count, needs_local, &search);
+    found.lo *= PTO_OBSERVE_LOCAL_WORD;
+    found.hi *= PTO_OBSERVE_LOCAL_WORD;
   }
   pto_observe_report_local(o, found, &effect);
   return true;

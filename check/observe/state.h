@@ -405,6 +405,11 @@ void pto_observe_each_span(struct pto_observation *o, pto_observe_kinds_of *kind
 /* check/observe/search.c: a repeated run differed from the first, and another over the same bytes did not.  `is_full`:
  * byte by byte, not only of what kind. */
 void pto_observe_search(struct pto_observation *o, enum pto_observe_pattern pattern, bool is_full);
+/* From the first of [begin, end) that matters to behind the last one, where some do: `any_matters` says whether one of
+ * a part does. */
+struct pto_observe_range pto_observe_find_ends(uint64_t begin, uint64_t end,
+                                               bool (*any_matters)(void *context, uint64_t first, uint64_t end),
+                                               void *context);
 /* Which bytes that other units of the task may write this one reads. */
 void pto_observe_search_shared(struct pto_observation *o);
 

@@ -88,8 +88,8 @@ static bool has_changed_any(const struct pto_observation *o, enum pto_observe_pa
   return false;
 }
 
-/* Whether the last run has left most bytes of the parameter that the call itself has written: one in eight may come out
- * as it was, where other values are copied over others. */
+/* Whether the last run has left most bytes of the parameter that the call itself has written: some come out as they
+ * were by chance, where other values are copied over others. */
 static bool has_left_most(const struct pto_observation *o, const struct pto_observe_kept *own,
                           enum pto_observe_pattern pattern) {
   const struct pto_observe_memory *m = o->memory;
