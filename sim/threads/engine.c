@@ -149,7 +149,7 @@ static int16_t run_at_once(struct pto_threads_engine *engine, const struct pto_m
 static PTO_NOINLINE int16_t run_sample(struct pto_threads_engine *engine, const struct pto_message *message) {
   const uint64_t begin = pto_ticks_now();
   const int16_t status = run_at_once(engine, message);
-  pto_threads_note_sample(&engine->stealing, pto_ticks_now() - begin);
+  pto_threads_note_sample(&engine->stealing, message, pto_ticks_now() - begin);
   return status;
 }
 

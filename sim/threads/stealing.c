@@ -8,25 +8,40 @@ void pto_threads_stealing_init(struct pto_threads_stealing *stealing, void *mess
                         sizeof(struct pto_message) / sizeof(uint32_t), 0);
   stealing->enough = 2 * PTO_THREADS_BATCH * (worker_count - 1);
   pto_atomic_init(&stealing->is_open, worker_count > 1);
-  pto_atomic_init(&stealing->kernel_ticks, 0);
+  pto_atomic_init(&stealing->mean_ticks, 0);
+  for (uint32_t i = 0; i < PTO_THREADS_KERNELS; i++) pto_atomic_init(&stealing->kernel_ticks[i], 0);
 }
 
 bool pto_threads_stealing_is_valid(const struct pto_threads_engine *engine) {
   return engine->stealing.in_flight == 0 && pto_message_ring_is_empty(&engine->stealing.ring);
 }
 
+static inline uint32_t kernel_entry(const struct pto_message *message) {
+  return (uint32_t)(pto_mix64((uint64_t)(uintptr_t)message->run) % PTO_THREADS_KERNELS);
+}
+static inline bool kernels_are_short(const struct pto_threads_stealing *stealing) {
+  const uint64_t ticks = pto_atomic_load(&stealing->mean_ticks, memory_order_relaxed); /* relaxed: a hint */
+  return ticks != 0 && ticks < stealing->long_ticks;
+}
+
+/* A share of what is there; of long kernels one, as another thread may be free before this one comes to the next. */
 static inline uint32_t take(struct pto_threads_worker *worker, struct pto_message *batch) {
   struct pto_threads_engine *engine = worker->engine;
-  return pto_message_ring_take(&engine->stealing.ring, batch, PTO_THREADS_BATCH, engine->port.worker_count);
+  const uint32_t max = kernels_are_short(&engine->stealing) ? PTO_THREADS_BATCH : 1;
+  return pto_message_ring_take(&engine->stealing.ring, batch, max, engine->port.worker_count);
 }
 
 /* ---- the control thread ---- */
 
-void pto_threads_note_sample(struct pto_threads_stealing *stealing, uint64_t ticks) {
-  /* Relaxed: its own. */
-  const uint64_t mean = pto_atomic_load(&stealing->kernel_ticks, memory_order_relaxed);
-  const uint64_t next = mean ? (7 * mean + ticks) / 8 : ticks;
-  pto_atomic_store(&stealing->kernel_ticks, (uint32_t)pto_min_u64(next, UINT32_MAX), memory_order_relaxed);
+static void add_to_mean(_Atomic uint32_t *mean_ticks, uint64_t ticks) {
+  const uint64_t mean = pto_atomic_load(mean_ticks, memory_order_relaxed); /* relaxed: its own */
+  const uint64_t next = mean ? (7 * mean + ticks) / 8 : pto_max_u64(ticks, 1);
+  pto_atomic_store(mean_ticks, (uint32_t)pto_min_u64(next, UINT32_MAX), memory_order_relaxed);
+}
+
+void pto_threads_note_sample(struct pto_threads_stealing *stealing, const struct pto_message *message, uint64_t ticks) {
+  add_to_mean(&stealing->mean_ticks, ticks);
+  add_to_mean(&stealing->kernel_ticks[kernel_entry(message)], ticks);
 }
 
 static void publish(struct pto_threads_engine *engine) {
@@ -47,10 +62,6 @@ void pto_threads_share(struct pto_threads_engine *engine, const struct pto_messa
 
 static inline bool is_alone(const struct pto_threads_stealing *stealing) {
   return stealing->in_flight == 1 && pto_message_ring_unpublished(&stealing->ring) == 1;
-}
-static inline bool kernels_are_short(const struct pto_threads_stealing *stealing) {
-  const uint64_t ticks = pto_atomic_load(&stealing->kernel_ticks, memory_order_relaxed); /* relaxed: its own */
-  return ticks != 0 && ticks < stealing->long_ticks;
 }
 
 void pto_threads_offer(struct pto_threads_engine *engine) {
@@ -109,17 +120,27 @@ static inline void prefetch(const struct pto_message *message) {
   for (uint32_t i = 0; i < PTO_PAYLOAD_READ_LINES; i++) __builtin_prefetch(payload + i * PTO_CACHE_LINE);
 }
 
-/* Worker 1. */
-static void judge(struct pto_threads_worker *worker) {
+/* Worker 1, of messages that took so long with it.  Those of a kernel that is not known yet say nothing. */
+static void judge(struct pto_threads_worker *worker, const struct pto_message *messages, uint32_t count,
+                  uint64_t ticks) {
   struct pto_threads_stealing *stealing = &worker->engine->stealing;
   struct pto_thief *thief = &worker->thief;
-  const uint64_t kernel_ticks = pto_atomic_load(&stealing->kernel_ticks, memory_order_relaxed);
-  if (thief->count < PTO_THREADS_BATCH || kernel_ticks == 0) return;
-  if (100 * thief->ticks <= PTO_THREADS_PAYS * kernel_ticks * thief->count)
+  uint64_t expected = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    const uint64_t kernel_ticks =
+        pto_atomic_load(&stealing->kernel_ticks[kernel_entry(&messages[i])], memory_order_relaxed);
+    if (kernel_ticks == 0) return;
+    expected += kernel_ticks;
+  }
+  thief->ticks += ticks;
+  thief->expected += expected;
+  thief->count += count;
+  if (thief->count < PTO_THREADS_BATCH) return;
+  if (100 * thief->ticks <= PTO_THREADS_PAYS * thief->expected)
     thief->pause_ns = 0;
   else
     pto_atomic_store(&stealing->is_open, 0, memory_order_relaxed);
-  thief->ticks = thief->count = 0;
+  thief->ticks = thief->expected = thief->count = 0;
 }
 
 bool pto_threads_steal(struct pto_threads_worker *worker) {
@@ -135,9 +156,7 @@ bool pto_threads_steal(struct pto_threads_worker *worker) {
   }
   pto_threads_run_message(worker, &batch[count - 1]);
   pto_threads_publish_completions(worker);
-  worker->thief.ticks += pto_ticks_now() - begin;
-  worker->thief.count += count;
-  if (worker->index == 1) judge(worker);
+  if (worker->index == 1) judge(worker, batch, count, pto_ticks_now() - begin);
   return true;
 }
 

@@ -12,8 +12,8 @@
  *
  * To share a kernel moves some cache lines between two processors, and what that takes differs by machine, and in time.
  * So it is measured: the control thread runs one kernel in PTO_THREADS_SAMPLE itself and reads the clock around it.
- * Worker 1 compares: where a kernel takes much longer on a worker than there, it closes, and opens again after a pause,
- * twice as long each time.  The control thread closes where kernels are alone again and again.
+ * Worker 1 compares: where kernels take much longer on it than the same ones there, it closes, and opens again after a
+ * pause, twice as long each time.  The control thread closes where kernels are alone again and again.
  *
  * Always true:   in_flight = messages pushed and not polled.
  *
@@ -30,8 +30,11 @@
 #define PTO_THREADS_BATCH 16u
 /* Stealing pays while a kernel on a worker takes at most this percentage of its time on the control thread. */
 #define PTO_THREADS_PAYS 150u
-/* The control thread runs and times one kernel of this many. */
-#define PTO_THREADS_SAMPLE 64u
+/* The control thread runs and times one kernel of this many: a prime, so that kernels that come in turns are all met.
+ */
+#define PTO_THREADS_SAMPLE 61u
+/* Entries of a table of kernels; those that share one are taken for one kernel. */
+#define PTO_THREADS_KERNELS 64u
 /* The longest time for which stealing stays closed; the first is a 64th of it.  Kernels that have become longer are
  * noticed at its end. */
 #define PTO_THREADS_PAUSE_NS 1000000u
@@ -50,13 +53,16 @@ struct pto_threads_stealing {
   /* 1: workers take messages, written by worker 1.  0: none does, written by worker 1 or control.  Hands over nothing.
    */
   _Alignas(PTO_CACHE_LINE) _Atomic uint32_t is_open;
-  /* Control → worker 1: mean ticks of a kernel on the control thread; 0: not known.  Relaxed: nothing goes with it. */
-  _Atomic uint32_t kernel_ticks;
+  /* Control → workers: mean ticks of all kernels on the control thread, and of each; 0: not known.  Relaxed: nothing
+   * goes with them. */
+  _Atomic uint32_t mean_ticks;
+  _Atomic uint32_t kernel_ticks[PTO_THREADS_KERNELS];
 };
 
 /* A worker's own. */
 struct pto_thief {
   uint64_t ticks;    /* of messages, and of taking them, since it last judged */
+  uint64_t expected; /* what the control thread takes for the same ones */
   uint32_t count;    /* of these messages */
   uint64_t pause_ns; /* the last one; 0: stealing pays */
 };
@@ -81,7 +87,7 @@ bool pto_threads_stealing_is_valid(const struct pto_threads_engine *engine);
 static inline bool pto_threads_is_sample(struct pto_threads_stealing *stealing) {
   return ++stealing->dispatch_count % PTO_THREADS_SAMPLE == 0;
 }
-void pto_threads_note_sample(struct pto_threads_stealing *stealing, uint64_t ticks);
+void pto_threads_note_sample(struct pto_threads_stealing *stealing, const struct pto_message *message, uint64_t ticks);
 /* Whether it is to run a message at once. */
 static inline bool pto_threads_runs_at_once(struct pto_threads_stealing *stealing) {
   /* Relaxed: a message more or less that is shared makes no difference. */

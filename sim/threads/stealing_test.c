@@ -57,6 +57,13 @@ static void end(struct pto_port *port) {
 static struct pto_threads_stealing *stealing_of(struct pto_port *port) {
   return &((struct pto_threads_engine *)(void *)port)->stealing;
 }
+/* As if the control thread had measured it, of every kernel. */
+static void know(struct pto_threads_stealing *stealing, uint32_t ticks) {
+  pto_atomic_store(&stealing->mean_ticks, ticks, memory_order_relaxed);
+  for (uint32_t i = 0; i < PTO_THREADS_KERNELS; i++)
+    pto_atomic_store(&stealing->kernel_ticks[i], ticks, memory_order_relaxed);
+}
+
 static void test_a_kernel_is_run_within_its_dispatch_where_no_other_thread_is(void **state) {
   (void)state;
   struct pto_port *port = begin(1, 1, 0);
@@ -87,7 +94,7 @@ static void test_a_kernel_that_is_alone_stays_with_the_control_thread(void **sta
   (void)state;
   struct pto_port *port = begin(4, 2, 0);
   struct pto_completion done;
-  pto_atomic_store(&stealing_of(port)->kernel_ticks, 1, memory_order_relaxed);
+  know(stealing_of(port), 1);
   for (uint32_t i = 0; i < 4; i++) {
     const struct pto_message message = message_of(i, 1, true, false);
     assert_false(port->ops->dispatch(port, &message, 0, &done));
@@ -102,7 +109,7 @@ static void test_stealing_closes_where_kernels_are_alone_again_and_again(void **
   (void)state;
   struct pto_port *port = begin(4, 2, 0);
   struct pto_completion done;
-  pto_atomic_store(&stealing_of(port)->kernel_ticks, 1, memory_order_relaxed);
+  know(stealing_of(port), 1);
   uint32_t sent = 0;
   for (bool has_run = false; !has_run; sent++) {
     const struct pto_message message = message_of(sent, 1, true, false);
@@ -118,7 +125,7 @@ static void test_a_kernel_that_is_alone_goes_to_a_worker_where_kernels_are_long(
   struct pto_port *port = begin(4, 2, 0);
   struct pto_completion done;
   const struct pto_message message = message_of(0, 1, true, false);
-  pto_atomic_store(&stealing_of(port)->kernel_ticks, UINT32_MAX, memory_order_relaxed);
+  know(stealing_of(port), UINT32_MAX);
   assert_false(port->ops->dispatch(port, &message, 0, &done));
   assert_int_equal(poll_all(port, 1), 1);
   assert_int_equal(atomic_load(&away_count), 1);
@@ -180,7 +187,7 @@ static void test_stealing_closes_where_a_kernel_takes_much_longer_on_a_worker_an
   struct pto_threads_stealing *stealing = stealing_of(port);
   struct pto_completion done;
   bool has_closed = false;
-  pto_atomic_store(&stealing->kernel_ticks, 1, memory_order_relaxed); /* so all are much longer */
+  know(stealing, 1); /* so all are much longer */
   for (uint32_t sent = 0; !has_closed; sent %= MESSAGES) {
     uint32_t shared = 0;
     for (uint32_t i = 0; i < 8; i++, sent++) {
@@ -188,12 +195,68 @@ static void test_stealing_closes_where_a_kernel_takes_much_longer_on_a_worker_an
       shared += !port->ops->dispatch(port, &message, 0, &done);
     }
     has_closed = !pto_atomic_load(&stealing->is_open, memory_order_relaxed);
-    pto_atomic_store(&stealing->kernel_ticks, 1, memory_order_relaxed);
+    know(stealing, 1);
     poll_all(port, shared);
   }
   assert_true(has_closed);
   while (!pto_atomic_load(&stealing->is_open, memory_order_relaxed)) sched_yield();
   end(port);
+}
+
+static void share_eight(struct pto_port *port, uint32_t *sent) {
+  struct pto_completion done;
+  uint32_t shared = 0;
+  for (uint32_t i = 0; i < 8; i++, ++*sent) {
+    const struct pto_message message = message_of(*sent, 1 + (*sent & 1), true, true);
+    shared += !port->ops->dispatch(port, &message, 0, &done);
+  }
+  poll_all(port, shared);
+}
+
+/* The mean of all kernels says nothing of the one that is shared, nor does its first run. */
+static void test_a_kernel_on_a_worker_is_compared_with_the_same_one(void **state) {
+  (void)state;
+  struct pto_port *port = begin(4, 2, 4000);
+  struct pto_threads_stealing *stealing = stealing_of(port);
+  uint32_t sent = 0;
+  while (sent + 8 < PTO_THREADS_SAMPLE) share_eight(port, &sent);
+  assert_true(pto_atomic_load(&stealing->is_open, memory_order_relaxed));
+  while (sent < 800) {
+    know(stealing, UINT32_MAX);
+    pto_atomic_store(&stealing->mean_ticks, 1, memory_order_relaxed);
+    share_eight(port, &sent);
+    assert_true(pto_atomic_load(&stealing->is_open, memory_order_relaxed));
+  }
+  end(port);
+}
+
+/* What the control thread runs of three messages in one wait, while the worker is in a kernel. */
+static uint32_t helped_with(uint32_t kernel_ticks) {
+  struct pto_port *port = begin(4, 2, 0);
+  struct pto_completion done;
+  struct pto_message message = message_of(0, 1, true, false);
+  message.run = wait_until_let_go;
+  atomic_store(&is_let_go, 0);
+  know(stealing_of(port), UINT32_MAX); /* so it goes to the worker */
+  assert_false(port->ops->dispatch(port, &message, 0, &done));
+  port->ops->flush(port);
+  while (!atomic_load(&away_count)) sched_yield();
+  know(stealing_of(port), kernel_ticks);
+  for (uint32_t i = 1; i < 4; i++) {
+    message = message_of(i, 1, true, false);
+    assert_false(port->ops->dispatch(port, &message, 0, &done));
+  }
+  port->ops->wait(port);
+  const uint32_t helped = atomic_load(&runs[1]) + atomic_load(&runs[2]) + atomic_load(&runs[3]);
+  atomic_store(&is_let_go, 1);
+  assert_int_equal(poll_all(port, 4), 4);
+  end(port);
+  return helped;
+}
+static void test_long_kernels_are_taken_one_at_a_time(void **state) {
+  (void)state;
+  assert_int_equal(helped_with(1), 2);
+  assert_int_equal(helped_with(UINT32_MAX), 1);
 }
 
 /* Random messages that move and that do not, some long, on random cores with room. */
@@ -282,6 +345,8 @@ int main(void) {
       cmocka_unit_test(test_two_kernels_are_shared_by_two_threads),
       cmocka_unit_test(test_the_control_thread_runs_a_kernel_where_the_workers_have_enough),
       cmocka_unit_test(test_stealing_closes_where_a_kernel_takes_much_longer_on_a_worker_and_opens_again),
+      cmocka_unit_test(test_a_kernel_on_a_worker_is_compared_with_the_same_one),
+      cmocka_unit_test(test_long_kernels_are_taken_one_at_a_time),
       cmocka_unit_test(test_each_message_is_run_once_on_any_thread),
       cmocka_unit_test(test_the_sentence_of_a_stolen_kernel_reaches_the_control_thread),
   };
