@@ -12,15 +12,16 @@ holds 'each named mutant changes its source' scripts/mutants --build "$work/chec
 
 # ---- a small tree -------------------------------------------------------------------------------------------------------------
 tree=$work/tree
-mkdir -p "$tree"/{runtime/{tensor,memory,task,deps,sched},tests/mutants,build/{obj,tests}/runtime/task}
+mkdir -p "$tree"/{runtime/{tensor,memory,task,deps,sched},sim,tests/mutants,build/{obj,tests}/runtime/task}
 cd "$tree" || exit 1
-cat >runtime/task/most.h <<'END'
+cat >sim/most.h <<'END'
 static inline int twice(int x) {
   return x * 2;
 }
 END
+echo 'static inline int none(int x) { return x * 2; }' >sim/alone.h
 cat >runtime/task/most.c <<'END'
-#include <runtime/task/most.h>
+#include <sim/most.h>
 int most(const int *x, int count);
 int most(const int *x, int count) {
   int best = x[0];
@@ -39,7 +40,7 @@ int main(void) {
   return !passed;
 }
 END
-echo 'task: runtime/task/most_test' >tests/mutants/killers.list
+echo 'task sim: runtime/task/most_test' >tests/mutants/killers.list
 echo 'task/most.c relational :: if (x[i] > best) best = x[i]; :: an equal one is as good' >tests/mutants/equivalent.list
 cat >tests/mutants/named.list <<'END'
 # A comment.
@@ -56,7 +57,10 @@ endless: never comes back
   runtime/task/most.c
   s/i\+\+/i += 0 * count/
 thrice: in a header
-  runtime/task/most.h
+  sim/most.h
+  s/x \* 2/x * 3/
+alone: in a header that nothing includes
+  sim/alone.h
   s/x \* 2/x * 3/
 unseen: what no test looks at
   runtime/task/most.c
@@ -87,6 +91,8 @@ sed -i '/^endless:/,+2d' tests/mutants/named.list
 holds 'a named survivor is an error' leaves_with 1 mutants --only unseen
 holds 'one that no test notices survives' has_outcome 'survived +unseen'
 holds 'a survivor is shown' has_outcome '    what no test looks at'
+holds 'one that no source has is an error' leaves_with 2 mutants --only alone
+holds 'and is told' has_outcome 'untried +alone +alone.h: no source has it'
 holds 'a killed one is none' leaves_with 0 mutants --only smallest
 holds 'an unknown name is an error' leaves_with 2 mutants --only task/most.c:99:negate
 holds 'a comment holds no operator' leaves_with 2 mutants --only task/most.c:6:relational.2
