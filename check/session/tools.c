@@ -176,7 +176,8 @@ bool pto_findings_at(const struct pto_findings *findings, uint32_t index, struct
                           .tasks = {finding->tasks[0], finding->tasks[1]},
                           .params = {finding->params[0], finding->params[1]},
                           .sentence = finding->sentence,
-                          .remedy = finding->remedy};
+                          .remedy = finding->remedy,
+                          .decided = pto_decided_name(pto_finding_decided(finding))};
   pto_sized_give(found, &all, sizeof all);
   return true;
 }

@@ -124,6 +124,7 @@ struct pto_found {
   uint64_t params[2];   /* of tasks[i]; UINT64_MAX: none */
   const char *sentence; /* "task 4 (reader) reads …", without the kind */
   const char *remedy;   /* the line to add, "add `after` task 17"; NULL: none is known */
+  const char *decided;  /* "all orders", "this order" or "sampled" */
 };
 
 /* How many there are, notes too; those that count, kept or not.  At most 10 000 are kept. */

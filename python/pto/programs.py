@@ -27,15 +27,17 @@ _NONE = 2 ** 64 - 1  # of a finding: no task, no parameter
 
 
 class Finding:
-    """kind; sentence, which ends with the remedy; remedy or None; is_note; tasks and params, numbers in submission order."""
+    """kind; sentence, which ends with the remedy; remedy or None; is_note; tasks and params, numbers in submission order; decided,
+    how: "all orders", "this order" or "sampled"."""
 
     def __init__(self, c):
         self.kind, self.sentence, self.remedy, self.is_note = text(c.kind), text(c.sentence), text(c.remedy), c.is_note
+        self.decided = text(c.decided)
         self.tasks = tuple(n for n in c.tasks if n != _NONE)
         self.params = tuple(n for n in c.params if n != _NONE)
 
     def __str__(self):
-        return f"{self.kind}: {self.sentence}"
+        return f"{self.kind}: {self.sentence} [{self.decided}]"
 
     def __repr__(self):
         return f"<{self.kind}: {self.sentence}>"
