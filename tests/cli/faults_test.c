@@ -405,7 +405,8 @@ static const char *judge_files(const struct expected *expected, const struct out
   const bool is_memory = kind == KIND_MEMORY || kind == KIND_ALL_MEMORY;
   const bool may_miss_places = is_memory || kind <= FAILING_READ || kind == FAILING_MAP;
   const bool may_tell_less = code == PTO_EXIT_FINDINGS && may_miss_places && !is_memory;
-  /* Of what is proposed some was not run, or nothing, which is told: an estimate, which may no more be among the best. */
+  /* Of what is proposed some was not run, or nothing, which is told: an estimate, which may no more be among the best.
+   */
   const bool has_estimates =
       says_only(got, expected, "\"not_run\":{") || says_only(got, expected, "\"why_no_gains\":\"");
   const bool is_short = says_only(got, expected, "memory ran out: there are more than are told here");
