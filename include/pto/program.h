@@ -4,6 +4,7 @@
  *
  * Life of a program run:  prepare (declare arrays, fill inputs) → orchestrate, on the control thread, in a run of its
  * own → expect (fill the golden of each output) → comparison |a − g| ≤ atol + rtol·|g|, bit-wise where both are 0.
+ * Both sides are doubles: whole numbers beyond 2^53 are compared as the nearest double.
  *
  * Everything that these functions hand out belongs to the program run and is freed with it; nothing has to be released.
  * A program keeps no state of its own in statics: what passes from prepare to the others goes through `*_state` memory.
