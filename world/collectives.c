@@ -62,9 +62,9 @@ static int submit(struct pto_runtime *rt, struct pto_comm comm, struct request *
   if (its->signal_count < PTO_COLLECTIVE_SIGNAL_SETS * its->size ||
       pto_collective_half_bytes(request->bytes, its->size) > half)
     return PTO_REFUSE(rt, PTO_EINVAL,
-                      "a collective of %" PRIu64 " bytes on comm %" PRIu64
-                      ", which was not made for it (pto_comm_create_for_collectives)",
-                      request->bytes, comm.id);
+                      "a collective of %" PRIu64 " bytes on comm %" PRIu64 ", whose window of %" PRIu64
+                      " bytes and %" PRIu32 " signals was not made for it (pto_comm_create_for_collectives)",
+                      request->bytes, comm.id, its->window_bytes, its->signal_count);
   const uint64_t shape[] = {its->window_bytes};
   const struct pto_tensor window = pto_comm_window(rt, comm, PTO_UINT8, 1, shape);
   const uint64_t scalars[PTO_COLLECTIVE_SCALARS] = {[PTO_COLLECTIVE_KIND] = request->kind,

@@ -54,6 +54,8 @@ struct pto_exchange {
 /* Of threads in this process; NULL: no memory. */
 struct pto_exchange *pto_exchange_create(uint32_t part_count);
 
+/* How many processes the launcher says that it has started; 1: there is none. */
+uint32_t pto_exchange_process_count(void);
 /* Of the processes that a launcher has started this one among, a part each; NULL through *exchange_out: it is alone.
  * Else the sentence.  Where one of them ends without destroying it, the launcher ends all. */
 PTO_MUST_CHECK int pto_exchange_join(struct pto_exchange **exchange_out, struct pto_error *error);

@@ -9,8 +9,8 @@
 
 #include <runtime/base/process.h>
 
-/* How many processes the launcher says that it has started: Open MPI's, and those that speak PMI; 1: there is none. */
-static uint32_t count_processes(void) {
+/* Of Open MPI, and of launchers that speak PMI. */
+uint32_t pto_exchange_process_count(void) {
   const char *text = getenv("OMPI_COMM_WORLD_SIZE");
   if (!text) text = getenv("PMI_SIZE");
   const unsigned long count = text ? strtoul(text, NULL, 10) : 0;
@@ -30,7 +30,7 @@ static void *load_plug_in(void) {
 }
 
 int pto_exchange_join(struct pto_exchange **exchange_out, struct pto_error *error) {
-  const uint32_t count = count_processes();
+  const uint32_t count = pto_exchange_process_count();
   *exchange_out = NULL;
   if (count == 1) return PTO_OK;
   void *plug_in = load_plug_in(), *symbol = plug_in ? dlsym(plug_in, PTO_EXCHANGE_OF_MPI) : NULL;

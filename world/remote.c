@@ -149,6 +149,26 @@ static bool find_window(const struct pto_rank *rank, struct pto_remote_layout *l
   return false;
 }
 
+/* The sentence of a side that is in no window, with its place in the nearest that it touches or lies beside. */
+static PTO_COLD int refuse_outside(const struct pto_kernel_args *args, const char *call, const char *name,
+                                   const struct pto_rank *rank, const struct pto_remote_layout *layout) {
+  const uint64_t span = pto_remote_span(layout);
+  for (size_t i = 0; i < rank->number_count; i++) {
+    const struct pto_rank_comm *comm = rank->by_number[i];
+    for (uint32_t peer = 0; peer < comm->size; peer++) {
+      const uint64_t begin = (uint64_t)(uintptr_t)pto_comm_window_addr(comm, peer), bytes = comm->window_bytes;
+      if (layout->addr + span + bytes < begin || layout->addr > begin + 2 * bytes) continue;
+      const int64_t offset = (int64_t)(layout->addr - begin);
+      return pto_kernel_error(args,
+                              "%s: `%s` is not within a window: it has bytes %" PRId64 " to %" PRId64
+                              " of that of rank %" PRIu32 ", which has %" PRIu64,
+                              call, name, offset, offset + (int64_t)span, comm->ranks[peer], bytes);
+    }
+  }
+  return pto_kernel_error(args, "%s: `%s`, %" PRIu64 " bytes, is not within a window, and beside none", call, name,
+                          span);
+}
+
 /* The own side of a put or a get, which is recorded as `kind`, by its address where it is in no window: not within a
  * peer's window, where there is no memory. */
 static int take_own(const struct pto_kernel_args *args, const char *call, const struct pto_rank *rank, const char *name,
@@ -233,7 +253,7 @@ int pto_core_put(const struct pto_kernel_args *args, const struct pto_kernel_ten
   int status = check_call(args, call, CALLER, &rank);
   if (status == 0) status = check_alike(args, call, &to, &from);
   if (status != 0) return status;
-  if (!find_window(rank, &to, &window)) return pto_kernel_error(args, "%s: `to` is not within a window", call);
+  if (!find_window(rank, &to, &window)) return refuse_outside(args, call, "to", rank, &to);
   status = take_own(args, call, rank, "from", from, PTO_REMOTE_READ);
   if (status != 0) return status;
   struct pto_waiting_core *core = core_of(args);
@@ -269,7 +289,7 @@ int pto_core_get(const struct pto_kernel_args *args, const struct pto_kernel_ten
   int status = check_call(args, call, CALLER, &rank);
   if (status == 0) status = check_alike(args, call, &to, &from);
   if (status != 0) return status;
-  if (!find_window(rank, &from, &window)) return pto_kernel_error(args, "%s: `from` is not within a window", call);
+  if (!find_window(rank, &from, &window)) return refuse_outside(args, call, "from", rank, &from);
   struct pto_waiting_core *core = core_of(args);
   status = take_own(args, call, rank, "to", to, PTO_REMOTE_WRITE);
   if (status != 0) return status;

@@ -190,23 +190,50 @@ static int put_from_a_peer(const struct pto_kernel_args *args) {
   return pto_core_put(args, &args->tensors[0], &args->tensors[0]);
 }
 static const struct pto_kernel_param put_params[] = {{"peer", PTO_OUTPUT, 0, 0, 0, 0}};
-static const struct pto_kernel put_kernel = {.name = "put_from_a_peer",
-                                             .cores = PTO_AIV,
-                                             .flags = PTO_KERNEL_REMOTE,
-                                             .params = put_params,
-                                             .param_count = 1,
-                                             .run = put_from_a_peer,
-                                             .cost = costs_nothing};
-static int puts_from_a_peer(struct pto_runtime *rt, void *context) {
-  (void)context;
+#define PUT_KERNEL(of_run)                                                                                             \
+  {                                                                                                                    \
+    .name = #of_run, .cores = PTO_AIV, .flags = PTO_KERNEL_REMOTE, .params = put_params, .param_count = 1,             \
+    .run = of_run, .cost = costs_nothing                                                                               \
+  }
+static const struct pto_kernel put_kernel = PUT_KERNEL(put_from_a_peer);
+static int group_of_peers(struct pto_runtime *rt, const struct pto_kernel *kernel) {
   struct pto_comm comm;
   const uint64_t shape[] = {8};
   const int status = pto_comm_create(rt, NULL, 0, 64, 4, &comm);
   if (status) return status;
   const struct pto_tensor peer = pto_comm_peer(rt, comm, (pto_runtime_rank(rt) + 1) % 4, PTO_FLOAT32, 1, shape);
   const struct pto_param params[] = {pto_output(&peer)};
-  return pto_submit_group(rt, comm, &(struct pto_launch){.size = sizeof(struct pto_launch), .aiv0 = &put_kernel},
-                          params, 1, NULL);
+  return pto_submit_group(rt, comm, &(struct pto_launch){.size = sizeof(struct pto_launch), .aiv0 = kernel}, params, 1,
+                          NULL);
+}
+static int puts_from_a_peer(struct pto_runtime *rt, void *context) {
+  (void)context;
+  return group_of_peers(rt, &put_kernel);
+}
+static int put_moved(const struct pto_kernel_args *args, int64_t bytes) {
+  float own[8] = {0};
+  struct pto_kernel_tensor to = args->tensors[0], from = to;
+  to.addr = (char *)to.addr + bytes;
+  from.addr = own;
+  return pto_core_put(args, &to, &from);
+}
+static int put_over_the_end(const struct pto_kernel_args *args) { return put_moved(args, 48); }
+static int put_before_the_begin(const struct pto_kernel_args *args) { return put_moved(args, -4); }
+static int put_far_away(const struct pto_kernel_args *args) { return put_moved(args, INT64_C(1) << 60); }
+static int puts_over_the_end(struct pto_runtime *rt, void *context) {
+  (void)context;
+  static const struct pto_kernel kernel = PUT_KERNEL(put_over_the_end);
+  return group_of_peers(rt, &kernel);
+}
+static int puts_before_the_begin(struct pto_runtime *rt, void *context) {
+  (void)context;
+  static const struct pto_kernel kernel = PUT_KERNEL(put_before_the_begin);
+  return group_of_peers(rt, &kernel);
+}
+static int puts_far_away(struct pto_runtime *rt, void *context) {
+  (void)context;
+  static const struct pto_kernel kernel = PUT_KERNEL(put_far_away);
+  return group_of_peers(rt, &kernel);
 }
 static int launch_of_no_struct(struct pto_runtime *rt, void *context) {
   (void)context;
@@ -320,6 +347,10 @@ static void test_what_waits_for_ever_and_what_is_wrong_is_told_with_its_values(v
       {waits_without_a_group, PTO_EKERNEL, "pto_core_wait_signal: signal 1 of comm 0: the task is of no group of it"},
       {signal_out_of_range, PTO_EKERNEL, "pto_core_wait_signal: signal 4, comm 0 has 4"},
       {puts_from_a_peer, PTO_EKERNEL, "pto_core_put: `from` is in the window of rank 1, not this rank's memory"},
+      {puts_over_the_end, PTO_EKERNEL,
+       "`to` is not within a window: it has bytes 48 to 80 of that of rank 1, which has 64"},
+      {puts_before_the_begin, PTO_EKERNEL, "it has bytes -4 to 28 of that of rank 1, which has 64"},
+      {puts_far_away, PTO_EKERNEL, "`to`, 32 bytes, is not within a window, and beside none"},
       {launch_of_no_struct, PTO_EUSER, "rank 0: the orchestration returned -1"},
       {rank_out_of_range, PTO_EUSER, "pto_comm_create: rank 4, the world has 4"},
       {not_among_them, PTO_EUSER, "pto_comm_create: rank 0 calls it and is not among its 2 ranks"},
@@ -329,7 +360,8 @@ static void test_what_waits_for_ever_and_what_is_wrong_is_told_with_its_values(v
       {beyond_the_window_taken, PTO_EUSER, "param 0: window: 68 bytes asked of comm 0, whose windows have 64"},
       {window_of_no_dtype, PTO_EUSER, "param 0: external tensor: 99 is no dtype"},
       {window_of_no_comm, PTO_EUSER, "param 0: window: this rank has no comm 7"},
-      {too_large_a_group, PTO_EUSER, "sync_start: 1000 blocks can never start together"},
+      {too_large_a_group, PTO_EUSER,
+       "sync_start: 1000 blocks can never start together, tiny has 1 cluster, with room for 2"},
   };
   for (size_t i = 0; i < 4 * (sizeof cases / sizeof *cases); i++) {
     const size_t which = i / 4;

@@ -15,6 +15,7 @@
 #include <cli/run/judgement.h>
 #include <cli/run/options.h>
 #include <cli/run/request.h>
+#include <world/exchange.h>
 
 #define MOST_AT_ONCE 64u
 
@@ -86,6 +87,8 @@ static int predict(const struct predict *p) {
                                                 .runs = p->runs,
                                                 .jitter_ppm = p->jitter_ppm,
                                                 .at_once = p->at_once};
+  if (question.ranks && pto_exchange_process_count() > 1)
+    return pto_complain(PTO_EXIT_USAGE, "predict: ranks are judged in one process, not in several");
   pto_progress_line_begin(options->programs.items[0], !options->quiet);
   const int status = pto_predict(&question, &prediction, &error);
   pto_progress_line_end();

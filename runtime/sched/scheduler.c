@@ -81,9 +81,9 @@ void pto_scheduler_reset(struct pto_scheduler *scheduler) {
   scheduler->dispatched = 0;
 }
 
-bool pto_scheduler_can_ever_fit(const struct pto_scheduler *scheduler, enum pto_shape shape, uint32_t block_count) {
-  uint64_t clusters = pto_port_visible_clusters(scheduler->port);
-  return block_count <= (shape == PTO_SHAPE_AIV ? 2 * clusters : clusters);
+uint64_t pto_scheduler_room(const struct pto_scheduler *scheduler, enum pto_shape shape) {
+  const uint64_t clusters = pto_port_visible_clusters(scheduler->port);
+  return shape == PTO_SHAPE_AIV ? 2 * clusters : clusters;
 }
 
 static uint32_t queue_of(const struct pto_task_slot *slot) {

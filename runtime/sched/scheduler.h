@@ -146,8 +146,8 @@ static inline enum pto_placed pto_scheduler_place_single(struct pto_scheduler *s
   return pto_scheduler_send(scheduler, &message, ready_at, completion) ? PTO_PLACED_AND_RUN : PTO_PLACED;
 }
 
-/* Whether a sync_start task of this shape and block count can ever start on the chip. */
-bool pto_scheduler_can_ever_fit(const struct pto_scheduler *scheduler, enum pto_shape shape, uint32_t block_count);
+/* Blocks of this shape that a sync_start task can have on the chip. */
+uint64_t pto_scheduler_room(const struct pto_scheduler *scheduler, enum pto_shape shape);
 static inline uint32_t pto_shape_message_count(uint32_t shape) {
   static const uint8_t counts[] = {
 #define X(name, aic, aiv) aic + aiv,

@@ -5,6 +5,7 @@
  */
 #include <runtime/submit/params.h>
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include <runtime/port/core_port.h>
@@ -53,10 +54,11 @@ static int check_blocks(struct pto_runtime *rt, const struct pto_launch *launch,
   if (PTO_UNLIKELY(block_count > 1) && check_divides(rt, launch)) return PTO_EINVAL;
   if (PTO_UNLIKELY(block_count > UINT32_MAX / 3))
     return PTO_REFUSE(rt, PTO_EINVAL, "%s: %u blocks are too many", name, block_count);
-  if (PTO_UNLIKELY(launch->sync_start) && !pto_scheduler_can_ever_fit(&rt->scheduler, shape, block_count))
-    return PTO_REFUSE(rt, PTO_EFIT, "%s: sync_start: %u blocks can never start together, %s has %u cluster%s", name,
-                      block_count, rt->port->chip_name ? rt->port->chip_name : "the chip",
-                      pto_port_visible_clusters(rt->port), pto_port_visible_clusters(rt->port) == 1 ? "" : "s");
+  if (PTO_UNLIKELY(launch->sync_start) && block_count > pto_scheduler_room(&rt->scheduler, shape))
+    return PTO_REFUSE(
+        rt, PTO_EFIT, "%s: sync_start: %u blocks can never start together, %s has %u cluster%s, with room for %" PRIu64,
+        name, block_count, rt->port->chip_name ? rt->port->chip_name : "the chip", pto_port_visible_clusters(rt->port),
+        pto_port_visible_clusters(rt->port) == 1 ? "" : "s", pto_scheduler_room(&rt->scheduler, shape));
   return PTO_OK;
 }
 

@@ -98,6 +98,8 @@ says() {
 }
 holds 'more processes than ranks' says '4 processes for 3 ranks' all_reduce --ranks 3
 holds 'threads as well' says 'have no threads' all_reduce --ranks 8 --world-threads 2
+holds 'nor does predict run in several' bash -c "mpirun --oversubscribe -n 2 '$ptosim' predict all_reduce --ranks 4 --chip a2a3 2>&1 |
+  grep -q 'predict: ranks are judged in one process, not in several'"
 holds 'one rank alone' says 'rank 7: .*the last rank is refused' "$build/planted/planted_ranks.so" --ranks 8 --set mistake=refused
 holds 'without the plug-in' bash -c "cp '$ptosim' '$work/ptosim' && PTO_PROGRAM_PATH='$build/programs' OMPI_COMM_WORLD_SIZE=2 '$work/ptosim' run all_reduce --ranks 2 2>&1 |
   grep -q 'libpto_mpi.so beside ptosim'"

@@ -143,7 +143,15 @@ same_shard() {
   share=$(of_mutants "$@")
   [ -n "$share" ] && [ "$(of_ptosim "$@")" = "$share" ]
 }
+# With 2, and the sentence of ptosim.
+same_refusal() {
+  local said
+  said=$(env "$@" build/ptosim regress "$work/one.list" 2>&1 >/dev/null) || [ $? = 2 ] || return
+  [ "$(env "$@" "$top/scripts/mutants" --top "$tree" --list 2>&1 >/dev/null; echo $?)" = "${said/ptosim: regress:/mutants:}"$'\n2' ]
+}
 if [ -x build/ptosim ]; then
+  holds 'a rank that is no number' same_refusal PMI_RANK=x PMI_SIZE=4
+  holds 'a rank that is none of them' same_refusal SLURM_PROCID=9 SLURM_NTASKS=4
   holds 'a rank of OpenMPI has the share that ptosim has' same_shard OMPI_COMM_WORLD_RANK=2 OMPI_COMM_WORLD_SIZE=4
   holds 'a rank of PMI' same_shard PMI_RANK=0 PMI_SIZE=2
   holds 'a rank of Slurm' same_shard SLURM_PROCID=2 SLURM_NTASKS=3
