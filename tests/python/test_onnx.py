@@ -107,7 +107,62 @@ def test_all_that_is_missing_is_told_at_once():
     with pytest.raises(Refused) as refused:
         pto.from_onnx(model_of(nodes, {"x": (TensorProto.FLOAT, (2, 2)), "z": (TensorProto.DOUBLE, (1,))}, ["y"]))
     assert refused.value.reasons == ["input 'z': double is no dtype of graphs", "Unique 'first': has no counterpart",
-                                     "Einsum 'second': a diagonal has no counterpart"]
+                                     "Einsum 'second': a diagonal has no counterpart",
+                                     "not judged further, as what it takes is not known: Relu 'after' and 1 more"]
+
+
+def reasons_of(model, **sizes):
+    with pytest.raises(Refused) as refused:
+        pto.from_onnx(model, **sizes)
+    return refused.value.reasons
+
+
+def test_nodes_behind_a_refused_one_are_judged_by_their_operation():
+    nodes = [helper.make_node("Unique", ["x"], ["u"], "first"), helper.make_node("NonMaxSuppression", ["u", "u"], ["v"], "second"),
+             helper.make_node("Inverse", ["v"], ["w"], "third", domain="com.microsoft"), helper.make_node("Neg", ["w"], ["y"], "last")]
+    here, there = {"x": (TensorProto.FLOAT, (4,))}, {"x": (TensorProto.FLOAT, ("batch", 4))}
+    wanted = ["Unique 'first': has no counterpart", "NonMaxSuppression 'second': has no counterpart",
+              "Inverse 'third': the domain 'com.microsoft' has no counterpart",
+              "not judged further, as what it takes is not known: Neg 'last'"]
+    assert reasons_of(model_of(nodes, here, ["y"])) == wanted
+    for node, reason in ((("Gelu", dict(approximate="erf")), "approximate 'erf' has no counterpart"),
+                         (("ScatterND", dict(reduction="add")), "reduction 'add' has no counterpart"), (("Cast", dict(to=11)), None)):
+        behind = helper.make_node(node[0], ["u", "x", "x"][:3 if node[0] == "ScatterND" else 1], ["y"], "n", **node[1])
+        assert reasons_of(model_of([nodes[0], behind], here, ["y"]))[1] == (
+            f"{node[0]} 'n': {reason}" if reason else "not judged further, as what it takes is not known: Cast 'n'")
+    assert reasons_of(model_of(nodes, there, ["y"])) == ["input 'x' has sizes of no number: --set batch=N", *wanted]
+
+
+@pytest.mark.parametrize("is_known", (False, True))
+def test_the_branches_of_a_refused_if_are_judged_by_their_operations(is_known):
+    branches = {f"{name}_branch": helper.make_graph([helper.make_node(op, ["x"], [name], name)], "b", [], [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, None)]) for name, op in (("then", "Bernoulli"), ("else", "Neg"))}
+    model = model_of([helper.make_node("If", ["c"], ["y"], "either", **branches)],
+                     {"x": (TensorProto.FLOAT, (4,)), "c": (TensorProto.BOOL, () if is_known else ("n",))}, ["y"])
+    first = "If 'either': the condition is computed by the model" if is_known else "input 'c' has sizes of no number: --set n=N"
+    found = reasons_of(model)
+    assert found[0].startswith(first) and found[1] == "Bernoulli 'then' in then_branch of If 'either': has no counterpart", found
+    assert len(found) == 3 and found[2].startswith("not judged further"), found
+
+
+def test_a_name_that_no_node_makes_before_it_is_taken_is_told():
+    x = {"x": (TensorProto.FLOAT, (4,))}
+    later = [helper.make_node("Relu", ["h"], ["y"], "r"), helper.make_node("Neg", ["x"], ["h"], "n")]
+    assert reasons_of(model_of(later, x, ["y"])) == ["Relu 'r': it takes 'h', which no node before it makes"]
+    assert reasons_of(model_of(later[:1], x, ["y"])) == ["Relu 'r': it takes 'h', which no node before it makes"]
+    assert reasons_of(model_of(later[1:], x, ["y"])) == ["output 'y' is made by no node"]
+    branch = helper.make_graph([], "empty", [], [helper.make_tensor_value_info("b", TensorProto.FLOAT, None)])
+    either = helper.make_node("If", ["c"], ["y"], "either", then_branch=branch, else_branch=branch)
+    assert reasons_of(model_of([either], x, ["y"], {"c": numpy.array(True)})) == [
+        "If 'either': result 'b' of its graph 'empty' is made by no node"]
+
+
+@pytest.mark.parametrize("size", ("3", 2.5, [1], -3, 0, True, 2 ** 70))
+def test_a_size_is_a_whole_number(size):
+    model = model_of([helper.make_node("Relu", ["x"], ["y"])], {"x": (TensorProto.FLOAT, ("batch", 4))}, ["y"])
+    assert reasons_of(model, batch=size) == [f"size 'batch' is {size!r}: a size is a whole number from 1 to 4294967295"]
+    assert pto.from_onnx(model, batch=numpy.int64(3)).outputs == {"y": ("f32", (3, 4))}
+    assert "most up to 4294967295" in reasons_of(model, batch=range(1, 2 ** 70))[0]
 
 
 def test_external_data_lies_beside_the_model(device, tmp_path):
@@ -493,6 +548,8 @@ def test_ptosim_takes_an_onnx_file(tmp_path):
     assert code == 0 and "0 findings" in text, text
     code, text = ptosim("graph", path)
     assert code == 2 and "input 'tokens' has sizes of no number: --set sequence=N" in text, text
+    code, text = ptosim("graph", path, "--set", "sequence=-3")
+    assert code == 2 and "size 'sequence' is -3: a size is a whole number" in text and "Traceback" not in text, text
     path.write_text("no model")
     assert ptosim("graph", path)[0] == 2
 
