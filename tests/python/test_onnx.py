@@ -554,6 +554,16 @@ def test_ptosim_takes_an_onnx_file(tmp_path):
     assert ptosim("graph", path)[0] == 2
 
 
+def test_ptosim_tells_of_all_refused_nodes(tmp_path):
+    path, names = tmp_path / "many.onnx", [f"/model/layers.{at}/self_attn/Bernoulli" for at in range(60)]
+    onnx.save(model_of([helper.make_node("Bernoulli", ["x"], [f"y{at}"], name) for at, name in enumerate(names)],
+                       {"x": (TensorProto.FLOAT, (4,))}, ["y0"]), str(path))
+    code, text = ptosim("graph", path)
+    *lines, last = text.splitlines()
+    assert code == 2 and lines == [f"Bernoulli '{name}': has no counterpart" for name in names], text
+    assert last == f"ptosim: graph: {path}: standard error has 60 lines about it; the first: {lines[0]}"
+
+
 def test_the_table_of_the_page_is_that_of_the_module():
     rows = [line.split(" | ")[0].strip("| ") for line in PAGE.read_text().splitlines() if re.match(r"\| [A-Z]", line)]
     named = {name for row in rows for name in re.findall(r"\b[A-Z][A-Za-z0-9]+", re.sub(r"\(.*?\)", "", row))}
