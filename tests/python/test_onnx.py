@@ -504,6 +504,32 @@ def test_constants_are_of_every_dtype_that_initialisers_have(device):
         assert pto.from_onnx(model).compute(device, {"x": x})["y"].tolist() == wanted
 
 
+@pytest.mark.parametrize("is_constant", (False, True))
+@pytest.mark.parametrize("scale, bias", (((3, 4), (4,)), ((4,), (3, 4)), ((), None), ((3, 1), (1, 3, 4)), ((2, 1, 4), (2, 3, 1)), ((1, 3, 4), ())))
+def test_scale_and_bias_of_a_layer_normalization_broadcast(device, scale, bias, is_constant):
+    draw = numpy.random.default_rng(5)
+    x = draw.standard_normal((2, 3, 4)).astype(numpy.float32)
+    rows = {name: draw.standard_normal(shape).astype(numpy.float32) for name, shape in (("s", scale), ("b", bias)) if shape is not None}
+    rows = {name: numpy.asarray(each, numpy.float32) for name, each in rows.items()}
+    node = helper.make_node("LayerNormalization", ["x", *rows], ["y"], axis=1)
+    given = {"x": x} if is_constant else {"x": x, **rows}
+    graph = pto.from_onnx(model_of([node], {name: (TensorProto.FLOAT, each.shape) for name, each in given.items()}, ["y"],
+                                   rows if is_constant else {}))
+    made = graph.compute(device, given)["y"]
+    graph.forget(device)
+    wide = x.astype(numpy.float64)
+    rest = wide - wide.mean((1, 2), keepdims=True)
+    wanted = rest / numpy.sqrt((rest ** 2).mean((1, 2), keepdims=True) + 1e-5) * rows["s"] + rows.get("b", 0)
+    numpy.testing.assert_allclose(made, wanted, 1e-4, 1e-5)
+
+
+def test_a_scale_that_does_not_broadcast_is_refused():
+    node = helper.make_node("LayerNormalization", ["x", "s"], ["y"], "n")
+    for shape in ((3,), (2, 1, 1, 4), (5, 3, 4)):
+        model = model_of([node], {"x": (TensorProto.FLOAT, (2, 3, 4))}, ["y"], {"s": numpy.ones(shape, numpy.float32)})
+        assert reasons_of(model) == [f"LayerNormalization 'n': scale of shape {shape} does not broadcast to (2, 3, 4)"]
+
+
 @pytest.mark.parametrize("node, opset, sentence", (
     (dict(op_type="Cast", inputs=["x"], to=17), 19, "Cast 'n': float8e4m3fn is no dtype of graphs"),
     (dict(op_type="Cast", inputs=["x"], to=11), 19, "Cast 'n': double is no dtype of graphs"),
