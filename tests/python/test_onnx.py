@@ -613,3 +613,21 @@ def test_from_a_picture_to_labels(tmp_path):
     said = [subprocess.run(each, capture_output=True, text=True) for each in (words, words[:4], [*words[:3], words[4], *words[4:]])]
     for each, sentence in zip(said, ("there are 1 labels", "usage: ", "is no ONNX file")):
         assert each.returncode == 1 and "Traceback" not in each.stderr and sentence in each.stderr.splitlines()[-1], each
+
+
+@pytest.mark.parametrize("named", (("batch", 3, "height", "width"), (None, 3, None, None)))
+def test_sizes_of_a_picture_s_model_are_set(tmp_path, named):
+    image = pytest.importorskip("PIL.Image", reason="no PIL: scripts/deps --python")
+    nodes = [helper.make_node("GlobalAveragePool", ["image"], ["p"]), helper.make_node("Flatten", ["p"], ["y"])]
+    onnx.save(model_of(nodes, {"image": (TensorProto.FLOAT, named)}, ["y"]), str(tmp_path / "m.onnx"))
+    image.new("RGB", (40, 30), (255, 0, 0)).save(tmp_path / "picture.png")
+    (tmp_path / "labels.txt").write_text("red\ngreen\nblue\n")
+    words = [sys.executable, "-m", "pto.onnx_classify", *(tmp_path / name for name in ("m.onnx", "picture.png", "labels.txt"))]
+    height, width = (name or f"image.{at}" for at, name in enumerate(named[2:], 2))
+    told = subprocess.run(words, capture_output=True, text=True)
+    assert told.returncode == 1 and f"sizes of no number: --set {height}=N --set {width}=N" in told.stderr, told.stderr
+    told = subprocess.run([*words, "--set", f"{height}=16", "--set", f"{width}=24"], capture_output=True, text=True)
+    assert told.returncode == 0 and told.stdout.splitlines()[0].endswith("  red"), told.stdout + told.stderr
+    for more in (["--set"], ["height=16"], ["--set", "height=x"]):
+        told = subprocess.run([*words, *more], capture_output=True, text=True)
+        assert told.returncode == 1 and "Traceback" not in told.stderr, told.stderr
