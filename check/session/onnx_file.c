@@ -2,6 +2,7 @@
 #include <check/session/onnx_file.h>
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,19 @@ bool pto_is_onnx_file(const char *path) { return pto_text_ends_with(path, ".onnx
 
 /* ---- the process ---- */
 
-/* What it said on `fd`: a line a reason. */
+/* To standard error; returns the lines. */
+static uint32_t tell(int fd) {
+  char text[PTO_SENTENCE_SIZE];
+  uint32_t lines = 0;
+  ssize_t length;
+  for (off_t at = 0; (length = pread(fd, text, sizeof text, at)) > 0; at += length) {
+    for (ssize_t i = 0; i < length; i++) lines += text[i] == '\n';
+    fwrite(text, 1, (size_t)length, stderr);
+  }
+  return lines;
+}
+
+/* What it said on `fd`: a line a reason.  A sentence has them all, or the first and how many there are. */
 static int refuse(const char *path, int fd, struct pto_error *error) {
   char text[PTO_SENTENCE_SIZE] = "", *line = text, *rest;
   const off_t size = lseek(fd, 0, SEEK_END);
@@ -36,8 +49,9 @@ static int refuse(const char *path, int fd, struct pto_error *error) {
   text[length > 0 ? length : 0] = '\0';
   for (bool is_first = true; (line = strtok_r(is_first ? text : NULL, "\n", &rest)); is_first = false)
     pto_text_append(error->sentence, sizeof error->sentence, "%s%s", is_first ? "" : "; ", line);
-  static const char more[] = "… (pto.from_onnx raises with all of it)";
-  if (size > length) strcpy(error->sentence + PTO_SENTENCE_SIZE - sizeof more - 1, more);
+  if (size > length || strlen(error->sentence) + 1 == sizeof error->sentence)
+    return pto_error_set(error, PTO_EINVAL, "%.400s: standard error has %" PRIu32 " lines about it; the first: %.400s",
+                         path, tell(fd), text);
   return error->status;
 }
 

@@ -14,8 +14,9 @@
 
 bool pto_is_onnx_file(const char *path);
 
-/* `sizes`: NAME=NUMBER each, for sizes that the model names.  PTO_OK; PTO_EINVAL for what the module refuses, with as
- * many of its sentences as there is room for, PTO_ENOTSUP where there is no such Python, PTO_ESYSTEM, PTO_ENOMEM. */
+/* `sizes`: NAME=NUMBER each, for sizes that the model names.  PTO_OK; PTO_EINVAL for what the module refuses, with its
+ * sentences, or the first of them where there is no room for all, which are on standard error then; PTO_ENOTSUP where
+ * there is no such Python, PTO_ESYSTEM, PTO_ENOMEM. */
 PTO_MUST_CHECK int pto_onnx_load(const char *path, struct pto_words sizes, struct pto_graph **graph_out,
                                  struct pto_error *error);
 

@@ -295,6 +295,7 @@ static void report(struct llm_pass *pass, double seconds, const struct pto_conte
   const bool is_synced = pto_context_sync(pass->context) == PTO_OK;
   pto_context_counters(pass->context, &after);
   const double virtual_seconds = (double)(after.virtual_ps - before->virtual_ps) * 1e-12, steps = (double)l->done;
+  pto_program_figure(run, "random_weights", has_file(run) ? 0 : 1);
   pto_program_figure(run, "tokens", steps);
   pto_program_figure(run, "checked_steps", (double)(l->done < l->checked_steps ? l->done : l->checked_steps));
   pto_program_figure(run, "tokens_per_second", steps / seconds);

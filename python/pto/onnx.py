@@ -5,7 +5,9 @@
 
 Shapes become numbers: sizes that the file names are keywords here (--set NAME=VALUE of `ptosim graph model.onnx`, which runs
 this module), or stay open, as batch=range(1, 9) (--set batch=1..8; onnx_open).  What a model computes of shapes and constants is computed here, by numpy; the rest becomes calls of a
-GraphBuilder, by the table of onnx_operations.  A model that is refused says so once, with each node that has no counterpart.
+GraphBuilder, by the table of onnx_operations.  A model that is refused says so once, with each node that has no counterpart: those
+behind a refused one, whose shapes are not known, are judged by their operation and by the attributes that are refused whatever the
+shapes are.
 """
 
 import collections
@@ -21,9 +23,12 @@ from .onnx_fold import folds
 from .onnx_loops import loop, scan
 from .onnx_open import Depends, opened
 from .onnx_operations import operations
-from .onnx_values import Call, Refusal, Value, dtype_word, numpy_dtype, value_of
+from .onnx_values import Call, Refusal, Unjudged, Unknown, Value, dtype_word, numpy_dtype, value_of
 
 OPSETS = range(1, 22)
+MOST = 2 ** 32 - 1  # of a size, as pto/graph.h has it
+FAILURES = Error, TypeError, ValueError, LookupError, ArithmeticError  # of a translation
+_bodies = {"Loop": loop, "Scan": scan}
 
 
 class Refused(errors.EINVAL):
@@ -51,12 +56,25 @@ def read(path):
     return model
 
 
+def _called(node):
+    return f"{node.op_type} {node.name or next((name for name in node.output if name), '')!r}"
+
+
+def _refuse_operation(node):
+    """Refuses a node that has no counterpart, whatever its inputs are."""
+    if node.domain not in ("", "ai.onnx"):
+        raise Refusal(f"the domain {node.domain!r} has no counterpart")
+    if node.op_type != "If" and not any(node.op_type in each for each in (_bodies, folds, operations)):
+        raise Refusal("has no counterpart")
+
+
 class Importer:
-    """One model on its way to a graph.  values: by ONNX name, None where a node that was refused makes it."""
+    """One model on its way to a graph.  values: by ONNX name, None where a node that was refused makes it.  unjudged:
+    nodes behind a refused one, which nothing but their inputs may still refuse."""
 
     def __init__(self, model, sizes, build):
         self.build, self.sizes, self.values, self.reasons, self.unknown = build, sizes, {}, [], set()
-        self.used, self.names = set(), set()
+        self.used, self.names, self.unjudged = set(), set(), []
         self.opset = next((each.version for each in model.opset_import if each.domain in ("", "ai.onnx")), 1)
         self.graph = model.graph
         self.uses = collections.Counter(name for node in self.graph.node for name in node.input)
@@ -122,14 +140,13 @@ class Importer:
 
     def _node(self, node):
         """The results of a node; Refusal where there are none."""
-        if node.domain not in ("", "ai.onnx"):
-            raise Refusal(f"the domain {node.domain!r} has no counterpart")
+        _refuse_operation(node)
         call = Call(self, node)
         given = [self.values[name] if name else None for name in node.input]
         if node.op_type == "If":
             return self._branch(call, given[0])
-        if node.op_type in ("Loop", "Scan"):
-            return {"Loop": loop, "Scan": scan}[node.op_type](lambda values: self._body(call.attribute("body"), values), call, *given)
+        if node.op_type in _bodies:
+            return _bodies[node.op_type](lambda values: self._body(call.attribute("body"), values), call, *given)
         fold = folds.get(node.op_type)
         if fold and (node.op_type in ("Shape", "Size") or all(each is None or each.array is not None for each in given)):
             arrays = given if node.op_type in ("Shape", "Size") else [None if each is None else each.array for each in given]
@@ -138,8 +155,7 @@ class Importer:
             made = made if isinstance(made, (list, tuple)) else [made]
             return [each if isinstance(each, Value) else Value(numpy.asarray(each)) for each in made]
         if node.op_type not in operations:
-            names = {each.name for each in given if each is not None and each.array is None} if fold else set()
-            raise Refusal("has no counterpart, but of constants" if fold else "has no counterpart", names)
+            raise Refusal("has no counterpart, but of constants", {each.name for each in given if each is not None and each.array is None})
         made = operations[node.op_type](call, *given)
         call.refuse_unread()
         return made if isinstance(made, (list, tuple)) else [made]
@@ -150,32 +166,67 @@ class Importer:
         branch = call.attribute("then_branch" if taken else "else_branch")
         self._initializers(branch)
         self._nodes(branch.node)
-        return [self.values.get(each.name) for each in branch.output]
+        return self._results(branch)
 
     def _body(self, graph, inputs):
         """The outputs of a body of Loop or Scan; what it makes is its own."""
         outer, self.values = self.values, dict(self.values)
         self._initializers(graph)
         self.values.update(zip((each.name for each in graph.input), inputs))
-        self._nodes(graph.node)
-        made = [self.values.get(each.name) for each in graph.output]
-        self.values = outer
-        return made
+        try:
+            self._nodes(graph.node)
+            return self._results(graph)
+        finally:
+            self.values = outer
+
+    def _results(self, graph):
+        """Of a branch or a body."""
+        absent = [each.name for each in graph.output if each.name not in self.values]
+        if absent:
+            raise Refusal(f"result {absent[0]!r} of its graph {graph.name!r} is made by no node")
+        return [self.values[each.name] for each in graph.output]
+
+    def _refuse(self, node, reason, where=""):
+        self.reasons.append(f"{_called(node)}{where}: {reason}")
+        self.unknown.update(getattr(reason, "unknown", ()))
+
+    def _behind(self, node, values, where=""):
+        """Judges a node of which some inputs are not known, and those of the graphs inside of it.  values: by name, if known."""
+        try:
+            _refuse_operation(node)
+            if node.op_type in operations and node.op_type not in folds:  # numpy may take what a graph has not
+                given = [(values.get(name) or Unknown()) if name else None for name in node.input]
+                operations[node.op_type](Call(self, node), *given)
+            raise Unjudged
+        except Refusal as reason:
+            self._refuse(node, reason, where)
+        except (Unjudged, *FAILURES):
+            self.unjudged.append(f"{_called(node)}{where}")
+        self._inner(node)
+
+    def _inner(self, node):
+        """Judges the graphs inside of a node that are not run."""
+        for attribute in node.attribute:
+            for each in attribute.g.node:
+                self._behind(each, {}, f" in {attribute.name} of {_called(node)}")
 
     def _nodes(self, nodes):
         for node in nodes:
-            if any(name and self.values.get(name) is None for name in node.input):
-                self.values.update((name, None) for name in node.output)  # what it needs was refused
+            if any(name in self.values and self.values[name] is None for name in node.input if name):  # what it needs was refused
+                self._behind(node, self.values)
+                self.values.update((name, None) for name in node.output)
                 continue
             try:
+                absent = [name for name in node.input if name and name not in self.values]
+                if absent:
+                    raise Refusal(f"it takes {absent[0]!r}, which no node before it makes")
                 made = self._node(node)
                 absent = [name for name in node.output[len(made):] if name]
                 if absent:
                     raise Refusal(f"result {absent[0]!r} has no counterpart")
-            except (Refusal, Error, TypeError, ValueError, LookupError, ArithmeticError) as reason:
-                called = node.name or next((name for name in node.output if name), "")
-                self.reasons.append(f"{node.op_type} {called!r}: {reason}")
-                self.unknown.update(getattr(reason, "unknown", ()))
+            except (Refusal, *FAILURES) as reason:
+                self._refuse(node, reason)
+                self._inner(node)
                 made = [None] * len(node.output)
             for name, value in zip(node.output, made):
                 if name:
@@ -193,7 +244,7 @@ class Importer:
         for each in self.graph.output:
             value = self.values.get(each.name)
             if value is None:
-                if not self.reasons:
+                if each.name not in self.values:
                     self.reasons.append(f"output {each.name!r} is made by no node")
                 continue
             try:
@@ -211,15 +262,25 @@ class Importer:
         self._inputs()
         self._nodes(self.graph.node)
         outputs = self._outputs()
+        if self.unjudged:
+            more = f" and {len(self.unjudged) - 1} more" if len(self.unjudged) > 1 else ""
+            self.reasons.append(f"not judged further, as what it takes is not known: {self.unjudged[0]}{more}")
         if self.reasons:
             raise Refused(self.reasons, self.unknown)
         return outputs
 
 
+def _check_size(name, value):
+    if isinstance(value, range):
+        if value[:1] != range(1, 2) or value.step != 1 or value[-1] > MOST:
+            raise Refused([f"size {name!r} is {value}: a size that stays open is range(1, most + 1), most up to {MOST}"])
+    elif not isinstance(value, (int, numpy.integer)) or isinstance(value, bool) or not 1 <= value <= MOST:
+        raise Refused([f"size {name!r} is {value!r}: a size is a whole number from 1 to {MOST}"])
+
+
 def _graph(model, sizes):
     for name, value in sizes.items():
-        if isinstance(value, range) and (value[:1] != range(1, 2) or value.step != 1):
-            raise Refused([f"size {name!r} is {value}: a size that stays open is range(1, most + 1)"])
+        _check_size(name, value)
     if any(isinstance(value, range) for value in sizes.values()):
         return opened(lambda numbers, build: Importer(model, numbers, build).made(), sizes)
     build = GraphBuilder()
@@ -248,16 +309,19 @@ def _size(word):
     return range(int(first), int(most) + 1) if dots else int(word)
 
 
+def sizes_of(words):
+    """The sizes of words NAME=SIZE."""
+    try:
+        return {name: _size(value) for name, _, value in (each.partition("=") for each in words)}
+    except ValueError:
+        raise Refused([f"{' '.join(words)}: sizes are whole numbers, or 1..MOST where they stay open"]) from None
+
+
 def main(arguments):
     """MODEL.onnx GRAPH.json [NAME=SIZE…]: writes the graph, its weights beside it.  What is refused goes to stderr, a line each."""
     source, target, *given = arguments
     try:
-        sizes = {name: _size(value) for name, _, value in (each.partition("=") for each in given)}
-    except ValueError:
-        print(f"{' '.join(given)}: sizes are whole numbers, or 1..MOST where they stay open", file=sys.stderr)
-        return 2
-    try:
-        from_onnx(source, **sizes).save(target)
+        from_onnx(source, **sizes_of(given)).save(target)
     except Refused as refused:
         print("\n".join(refused.reasons), file=sys.stderr)
         return 2

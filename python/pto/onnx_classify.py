@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""From a picture to an answer: `python3 -m pto.onnx_classify MODEL.onnx PICTURE LABELS.txt` prints the five likeliest labels.
+"""From a picture to an answer: `python3 -m pto.onnx_classify MODEL.onnx PICTURE LABELS.txt [--set NAME=N]…` prints the five
+likeliest labels.  --set is for sizes without a number, but the batch, which is 1 then.
 
 The model has one input, [batch, 3, height, width], as image classifiers of ImageNet are trained: the middle of the picture, its
 shorter side 256 for 224 pixels, RGB less the mean of ImageNet over its deviation.  LABELS has a label a line, in the order of the
@@ -14,7 +15,7 @@ from PIL import Image
 
 from .devices import Context
 from .library import Error
-from .onnx import from_onnx, read
+from .onnx import from_onnx, read, sizes_of
 
 MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 WHOLE = 256 / 224  # of the shorter side to what is cut out
@@ -39,10 +40,13 @@ def shares(scores):
     return powers / powers.sum()
 
 
-def classify(model, path, labels):
-    """The labels with their probabilities, the likeliest first."""
-    batch = [each.type.tensor_type.shape.dim[0].dim_param for each in model.graph.input[:1]]
-    graph = from_onnx(model, **{name: 1 for name in batch if name})
+def classify(model, path, labels, sizes):
+    """The labels with their probabilities, the likeliest first.  sizes: as of from_onnx."""
+    for given in model.graph.input[:1]:
+        for batch in given.type.tensor_type.shape.dim[:1]:
+            if not batch.HasField("dim_value"):
+                sizes = {batch.dim_param or f"{given.name}.0": 1, **sizes}
+    graph = from_onnx(model, **sizes)
     shapes = [shape for _, shape in graph.inputs.values()]
     if len(shapes) != 1 or len(shapes[0]) != 4 or shapes[0][:2] != (1, 3):
         raise ValueError(f"the model takes {', '.join(map(str, shapes))}, and no picture of (1, 3, height, width)")
@@ -56,12 +60,13 @@ def classify(model, path, labels):
 
 
 def main(arguments):
-    if len(arguments) != 3:
-        sys.exit("usage: python3 -m pto.onnx_classify MODEL.onnx PICTURE LABELS.txt")
-    path, image, labels = arguments
+    options = arguments[3:]
+    if len(arguments) < 3 or len(options) % 2 or any(word != "--set" for word in options[::2]):
+        sys.exit("usage: python3 -m pto.onnx_classify MODEL.onnx PICTURE LABELS.txt [--set NAME=N]…")
+    path, image, labels = arguments[:3]
     try:
         model = read(path)
-        found = classify(model, image, pathlib.Path(labels).read_text().splitlines())
+        found = classify(model, image, pathlib.Path(labels).read_text().splitlines(), sizes_of(options[1::2]))
     except (OSError, ValueError, Error) as reason:
         sys.exit(f"onnx_classify: {reason}")
     for label, share in found[:5]:

@@ -156,10 +156,21 @@ def _of_the_batch(call, x, scale, bias, mean, variance):
 
 
 def layer_normalization(call, x, scale, bias=None):
+    """What has the shape of the axes is an option; what broadcasts to x is multiplied and added behind."""
     axes = list(range(axis_of(call.attribute("axis", -1), x.rank), x.rank))
-    epsilon = call.attribute("epsilon", 1e-5)
-    made = call("layer_normalization", x, axes=axes, epsilon=epsilon, scale=call.reshape(scale, [x.shape[each] for each in axes]),
-                **({} if bias is None else {"bias": call.reshape(bias, [x.shape[each] for each in axes])}))
+    epsilon, wanted, given, behind = call.attribute("epsilon", 1e-5), [x.shape[each] for each in axes], {}, []
+    for name, does, value in (("scale", "mul", scale), ("bias", "add", bias)):
+        if value is None:
+            continue
+        if not behind and value.rank >= len(axes) and [1] * (value.rank - len(axes)) + wanted == list(value.shape):
+            given[name] = call.reshape(value, wanted)
+            continue
+        is_fitting = value.rank <= x.rank and all(extent in (1, whole) for extent, whole in zip(value.shape[::-1], x.shape[::-1]))
+        call.refuse_unless(is_fitting, f"{name} of shape {value.shape} does not broadcast to {x.shape}")
+        behind.append((does, value))
+    made = call("layer_normalization", x, axes=axes, epsilon=epsilon, **given)
+    for does, value in behind:
+        made = call(does, made, value)
     if not call.is_used(1) and not call.is_used(2):
         return made
     mean = call("reduce_mean", x, axes=axes, keep_dimensions=True)

@@ -70,6 +70,20 @@ class Value:
         return self.of
 
 
+class Unjudged(Exception):
+    """A node whose translation has to know what stands in for an Unknown."""
+
+
+class Unknown(Value):
+    """Stands for what a refused node makes: a translation that refuses without a look at it would refuse any."""
+
+    def __init__(self):
+        pass  # so that each of its attributes is absent
+
+    def __getattr__(self, name):
+        raise Unjudged(name)
+
+
 class Call:
     """A node: its attributes, and the operations of the graph by name: call("relu", value) is the Value of the result."""
 

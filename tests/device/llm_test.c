@@ -183,6 +183,7 @@ static void test_every_format_of_weights_both_rotations_and_a_shared_classifier_
     json_t *root = run(settings);
     assert_true(json_is_true(json_object_get(root, "verified")));
     assert_int_equal((int)figure(root, "checked_steps"), 12);
+    assert_int_equal((int)figure(root, "random_weights"), 1);
     json_decref(root);
   }
 }
@@ -214,6 +215,7 @@ static void test_a_model_is_right_from_files_of_every_format(void **state) {
     if (!has_own) snprintf(settings, sizeof settings, "--set model=%s/%s --set tokenizer=%s", folder, name, tokenizer);
     json_t *root = run(settings);
     if (!json_is_true(json_object_get(root, "verified"))) fail_msg("%s is not verified", name);
+    assert_int_equal((int)figure(root, "random_weights"), 0);
     json_decref(root);
     if (has_own || pto_model_file_format((enum pto_model_file_kind)kind) != PTO_WEIGHT_F32) continue;
     if (text) assert_string_equal(pto_ptosim_last.out, text);

@@ -107,7 +107,62 @@ def test_all_that_is_missing_is_told_at_once():
     with pytest.raises(Refused) as refused:
         pto.from_onnx(model_of(nodes, {"x": (TensorProto.FLOAT, (2, 2)), "z": (TensorProto.DOUBLE, (1,))}, ["y"]))
     assert refused.value.reasons == ["input 'z': double is no dtype of graphs", "Unique 'first': has no counterpart",
-                                     "Einsum 'second': a diagonal has no counterpart"]
+                                     "Einsum 'second': a diagonal has no counterpart",
+                                     "not judged further, as what it takes is not known: Relu 'after' and 1 more"]
+
+
+def reasons_of(model, **sizes):
+    with pytest.raises(Refused) as refused:
+        pto.from_onnx(model, **sizes)
+    return refused.value.reasons
+
+
+def test_nodes_behind_a_refused_one_are_judged_by_their_operation():
+    nodes = [helper.make_node("Unique", ["x"], ["u"], "first"), helper.make_node("NonMaxSuppression", ["u", "u"], ["v"], "second"),
+             helper.make_node("Inverse", ["v"], ["w"], "third", domain="com.microsoft"), helper.make_node("Neg", ["w"], ["y"], "last")]
+    here, there = {"x": (TensorProto.FLOAT, (4,))}, {"x": (TensorProto.FLOAT, ("batch", 4))}
+    wanted = ["Unique 'first': has no counterpart", "NonMaxSuppression 'second': has no counterpart",
+              "Inverse 'third': the domain 'com.microsoft' has no counterpart",
+              "not judged further, as what it takes is not known: Neg 'last'"]
+    assert reasons_of(model_of(nodes, here, ["y"])) == wanted
+    for node, reason in ((("Gelu", dict(approximate="erf")), "approximate 'erf' has no counterpart"),
+                         (("ScatterND", dict(reduction="add")), "reduction 'add' has no counterpart"), (("Cast", dict(to=11)), None)):
+        behind = helper.make_node(node[0], ["u", "x", "x"][:3 if node[0] == "ScatterND" else 1], ["y"], "n", **node[1])
+        assert reasons_of(model_of([nodes[0], behind], here, ["y"]))[1] == (
+            f"{node[0]} 'n': {reason}" if reason else "not judged further, as what it takes is not known: Cast 'n'")
+    assert reasons_of(model_of(nodes, there, ["y"])) == ["input 'x' has sizes of no number: --set batch=N", *wanted]
+
+
+@pytest.mark.parametrize("is_known", (False, True))
+def test_the_branches_of_a_refused_if_are_judged_by_their_operations(is_known):
+    branches = {f"{name}_branch": helper.make_graph([helper.make_node(op, ["x"], [name], name)], "b", [], [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, None)]) for name, op in (("then", "Bernoulli"), ("else", "Neg"))}
+    model = model_of([helper.make_node("If", ["c"], ["y"], "either", **branches)],
+                     {"x": (TensorProto.FLOAT, (4,)), "c": (TensorProto.BOOL, () if is_known else ("n",))}, ["y"])
+    first = "If 'either': the condition is computed by the model" if is_known else "input 'c' has sizes of no number: --set n=N"
+    found = reasons_of(model)
+    assert found[0].startswith(first) and found[1] == "Bernoulli 'then' in then_branch of If 'either': has no counterpart", found
+    assert len(found) == 3 and found[2].startswith("not judged further"), found
+
+
+def test_a_name_that_no_node_makes_before_it_is_taken_is_told():
+    x = {"x": (TensorProto.FLOAT, (4,))}
+    later = [helper.make_node("Relu", ["h"], ["y"], "r"), helper.make_node("Neg", ["x"], ["h"], "n")]
+    assert reasons_of(model_of(later, x, ["y"])) == ["Relu 'r': it takes 'h', which no node before it makes"]
+    assert reasons_of(model_of(later[:1], x, ["y"])) == ["Relu 'r': it takes 'h', which no node before it makes"]
+    assert reasons_of(model_of(later[1:], x, ["y"])) == ["output 'y' is made by no node"]
+    branch = helper.make_graph([], "empty", [], [helper.make_tensor_value_info("b", TensorProto.FLOAT, None)])
+    either = helper.make_node("If", ["c"], ["y"], "either", then_branch=branch, else_branch=branch)
+    assert reasons_of(model_of([either], x, ["y"], {"c": numpy.array(True)})) == [
+        "If 'either': result 'b' of its graph 'empty' is made by no node"]
+
+
+@pytest.mark.parametrize("size", ("3", 2.5, [1], -3, 0, True, 2 ** 70))
+def test_a_size_is_a_whole_number(size):
+    model = model_of([helper.make_node("Relu", ["x"], ["y"])], {"x": (TensorProto.FLOAT, ("batch", 4))}, ["y"])
+    assert reasons_of(model, batch=size) == [f"size 'batch' is {size!r}: a size is a whole number from 1 to 4294967295"]
+    assert pto.from_onnx(model, batch=numpy.int64(3)).outputs == {"y": ("f32", (3, 4))}
+    assert "most up to 4294967295" in reasons_of(model, batch=range(1, 2 ** 70))[0]
 
 
 def test_external_data_lies_beside_the_model(device, tmp_path):
@@ -449,6 +504,32 @@ def test_constants_are_of_every_dtype_that_initialisers_have(device):
         assert pto.from_onnx(model).compute(device, {"x": x})["y"].tolist() == wanted
 
 
+@pytest.mark.parametrize("is_constant", (False, True))
+@pytest.mark.parametrize("scale, bias", (((3, 4), (4,)), ((4,), (3, 4)), ((), None), ((3, 1), (1, 3, 4)), ((2, 1, 4), (2, 3, 1)), ((1, 3, 4), ())))
+def test_scale_and_bias_of_a_layer_normalization_broadcast(device, scale, bias, is_constant):
+    draw = numpy.random.default_rng(5)
+    x = draw.standard_normal((2, 3, 4)).astype(numpy.float32)
+    rows = {name: draw.standard_normal(shape).astype(numpy.float32) for name, shape in (("s", scale), ("b", bias)) if shape is not None}
+    rows = {name: numpy.asarray(each, numpy.float32) for name, each in rows.items()}
+    node = helper.make_node("LayerNormalization", ["x", *rows], ["y"], axis=1)
+    given = {"x": x} if is_constant else {"x": x, **rows}
+    graph = pto.from_onnx(model_of([node], {name: (TensorProto.FLOAT, each.shape) for name, each in given.items()}, ["y"],
+                                   rows if is_constant else {}))
+    made = graph.compute(device, given)["y"]
+    graph.forget(device)
+    wide = x.astype(numpy.float64)
+    rest = wide - wide.mean((1, 2), keepdims=True)
+    wanted = rest / numpy.sqrt((rest ** 2).mean((1, 2), keepdims=True) + 1e-5) * rows["s"] + rows.get("b", 0)
+    numpy.testing.assert_allclose(made, wanted, 1e-4, 1e-5)
+
+
+def test_a_scale_that_does_not_broadcast_is_refused():
+    node = helper.make_node("LayerNormalization", ["x", "s"], ["y"], "n")
+    for shape in ((3,), (2, 1, 1, 4), (5, 3, 4)):
+        model = model_of([node], {"x": (TensorProto.FLOAT, (2, 3, 4))}, ["y"], {"s": numpy.ones(shape, numpy.float32)})
+        assert reasons_of(model) == [f"LayerNormalization 'n': scale of shape {shape} does not broadcast to (2, 3, 4)"]
+
+
 @pytest.mark.parametrize("node, opset, sentence", (
     (dict(op_type="Cast", inputs=["x"], to=17), 19, "Cast 'n': float8e4m3fn is no dtype of graphs"),
     (dict(op_type="Cast", inputs=["x"], to=11), 19, "Cast 'n': double is no dtype of graphs"),
@@ -493,8 +574,20 @@ def test_ptosim_takes_an_onnx_file(tmp_path):
     assert code == 0 and "0 findings" in text, text
     code, text = ptosim("graph", path)
     assert code == 2 and "input 'tokens' has sizes of no number: --set sequence=N" in text, text
+    code, text = ptosim("graph", path, "--set", "sequence=-3")
+    assert code == 2 and "size 'sequence' is -3: a size is a whole number" in text and "Traceback" not in text, text
     path.write_text("no model")
     assert ptosim("graph", path)[0] == 2
+
+
+def test_ptosim_tells_of_all_refused_nodes(tmp_path):
+    path, names = tmp_path / "many.onnx", [f"/model/layers.{at}/self_attn/Bernoulli" for at in range(60)]
+    onnx.save(model_of([helper.make_node("Bernoulli", ["x"], [f"y{at}"], name) for at, name in enumerate(names)],
+                       {"x": (TensorProto.FLOAT, (4,))}, ["y0"]), str(path))
+    code, text = ptosim("graph", path)
+    *lines, last = text.splitlines()
+    assert code == 2 and lines == [f"Bernoulli '{name}': has no counterpart" for name in names], text
+    assert last == f"ptosim: graph: {path}: standard error has 60 lines about it; the first: {lines[0]}"
 
 
 def test_the_table_of_the_page_is_that_of_the_module():
@@ -520,3 +613,21 @@ def test_from_a_picture_to_labels(tmp_path):
     said = [subprocess.run(each, capture_output=True, text=True) for each in (words, words[:4], [*words[:3], words[4], *words[4:]])]
     for each, sentence in zip(said, ("there are 1 labels", "usage: ", "is no ONNX file")):
         assert each.returncode == 1 and "Traceback" not in each.stderr and sentence in each.stderr.splitlines()[-1], each
+
+
+@pytest.mark.parametrize("named", (("batch", 3, "height", "width"), (None, 3, None, None)))
+def test_sizes_of_a_picture_s_model_are_set(tmp_path, named):
+    image = pytest.importorskip("PIL.Image", reason="no PIL: scripts/deps --python")
+    nodes = [helper.make_node("GlobalAveragePool", ["image"], ["p"]), helper.make_node("Flatten", ["p"], ["y"])]
+    onnx.save(model_of(nodes, {"image": (TensorProto.FLOAT, named)}, ["y"]), str(tmp_path / "m.onnx"))
+    image.new("RGB", (40, 30), (255, 0, 0)).save(tmp_path / "picture.png")
+    (tmp_path / "labels.txt").write_text("red\ngreen\nblue\n")
+    words = [sys.executable, "-m", "pto.onnx_classify", *(tmp_path / name for name in ("m.onnx", "picture.png", "labels.txt"))]
+    height, width = (name or f"image.{at}" for at, name in enumerate(named[2:], 2))
+    told = subprocess.run(words, capture_output=True, text=True)
+    assert told.returncode == 1 and f"sizes of no number: --set {height}=N --set {width}=N" in told.stderr, told.stderr
+    told = subprocess.run([*words, "--set", f"{height}=16", "--set", f"{width}=24"], capture_output=True, text=True)
+    assert told.returncode == 0 and told.stdout.splitlines()[0].endswith("  red"), told.stdout + told.stderr
+    for more in (["--set"], ["height=16"], ["--set", "height=x"]):
+        told = subprocess.run([*words, *more], capture_output=True, text=True)
+        assert told.returncode == 1 and "Traceback" not in told.stderr, told.stderr
