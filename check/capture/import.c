@@ -209,8 +209,8 @@ static void name_tasks(struct pto_import *import) {
   if (import->label_count) qsort(import->labels, import->label_count, sizeof *import->labels, order_labels);
   for (size_t i = 0; i < c->task_count; i++) {
     struct pto_capture_task *task = &c->tasks[i];
-    struct pto_import_label *const end = import->labels + import->label_count;
-    for (struct pto_import_label *l = labels_of(import, task->id); l && l < end && l->task == task->id; l++) {
+    struct pto_import_label *l = labels_of(import, task->id);
+    for (; l && l < import->labels + import->label_count && l->task == task->id; l++) {
       if (!task->name && l->name) {
         task->name = l->name;
         l->name = NULL;
