@@ -14,7 +14,7 @@ import threading
 
 import numpy
 
-from .kernel_objects import failed, first_failed
+from .kernel_objects import failure_behind
 from .library import Closable, chars, config, errors, failure, ffi, fields, interruptible, lib, text
 from .runtime import Orchestrating, _label
 from .tensors import Tensor, bytes_of, dtype_code, dtype_name, like
@@ -111,7 +111,8 @@ class Context(Closable):
 
     def _check(self, status):
         if status < 0:
-            raise failure(status, text(lib.pto_context_error(self.c))) from self._exception or first_failed()
+            error = failure(status, text(lib.pto_context_error(self.c)))
+            raise error from self._exception or failure_behind(str(error))
 
     def _wait(self, call, *arguments):
         self._refuse_close()
@@ -142,7 +143,6 @@ class Context(Closable):
         """Forgets the failure that is kept; the context works again."""
         lib.pto_context_clear_error(self.c)
         self._exception = None
-        failed.clear()
 
     # ---- tensors ----
 

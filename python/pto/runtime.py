@@ -12,11 +12,12 @@ import contextlib
 import operator
 import struct
 import sys
+import threading
 import weakref
 
 import numpy
 
-from .kernel_objects import Kernel, blamed, failed, first_failed, sentence_of
+from .kernel_objects import Kernel, blamed, failure_behind, forget_failures, sentence_of
 from .library import Closable, chars, chosen, config, errors, failure, ffi, fields, interruptible, lib, text
 from .recorded import record
 from .tensors import Mode, Tensor, dtype_code, numpy_dtype, of_array
@@ -187,6 +188,7 @@ class Orchestrating(Closable):
         self._prepared = weakref.WeakSet()  # the others
         self._held = []  # tensors of arrays, as long as they may be registered
         self.exception = None
+        self.thread = None  # of the orchestration, where it was called
 
     def check(self, status):
         if status < 0:
@@ -350,6 +352,8 @@ class Orchestrating(Closable):
     def called(self, orchestration, *arguments):
         """Calls it within a run; the status for the library.  An exception is kept."""
         try:
+            self.thread = threading.get_ident()
+            forget_failures()
             orchestration(self, *arguments)
             return lib.PTO_OK
         except BaseException as exception:
@@ -419,15 +423,17 @@ class Runtime(Orchestrating):
 
     def run(self, orchestration, *arguments):
         """Calls orchestration(rt, *arguments), waits for all that it submitted, and returns the counts of the run."""
-        failed.clear()
+        forget_failures()
         with interruptible:
             status = self.run_once(orchestration, arguments)
         if self.exception is not None:
             raise blamed(self.exception)
         if status < 0:
-            raise failure(status, text(lib.pto_last_error(self.c))) from first_failed()
-        if failed:  # the cost of a kernel
-            raise first_failed()
+            error = failure(status, text(lib.pto_last_error(self.c)))
+            raise error from failure_behind(str(error))
+        cause = failure_behind(None)
+        if cause is not None:  # of the cost of a kernel
+            raise cause
         return self.stats
 
     @property

@@ -9,7 +9,7 @@ and one of them runs at a time.  Kernels that wait for other ranks are C (pto.co
 
 import sys
 
-from .kernel_objects import blamed, failed, first_failed
+from .kernel_objects import blamed, failure_behind, forget_failures
 from .library import chars, chosen, errors, explained, failure, ffi, interruptible, lib, text
 from .runtime import Runtime, _Call
 from .tensors import Tensor, dtype_code
@@ -45,23 +45,26 @@ class World:
                 lib.pto_rank_set_error(rank, lib.pto_last_error(runtime.c))
             return status
 
-        failed.clear()
+        forget_failures()
         try:
             for rank in range(self.ranks):
                 runtimes.append(Runtime(engine="virtual", chip=self.chip, rank=lib.pto_world_rank(world, rank), **self.settings))
             with interruptible:
                 status = lib.pto_world_run(world, main, ffi.NULL)
+            threads = [runtime.thread for runtime in runtimes]
             raised = sorted((isinstance(runtime.exception, errors.EDEADLOCK), rank) for rank, runtime in enumerate(runtimes)
                             if runtime.exception is not None)
             if raised:
-                exception = blamed(runtimes[raised[0][1]].exception)
+                exception = blamed(runtimes[raised[0][1]].exception, *threads)
                 if hasattr(exception, "add_note"):
                     exception.add_note(f"of rank {raised[0][1]}")
                 raise exception
             if status < 0:
-                raise failure(status, text(lib.pto_world_last_error(world))) from first_failed()
-            if failed:  # the cost of a kernel
-                raise first_failed()
+                error = failure(status, text(lib.pto_world_last_error(world)))
+                raise error from failure_behind(str(error), *threads)
+            cause = failure_behind(None, *threads)
+            if cause is not None:  # of the cost of a kernel
+                raise cause
             return [runtime.stats for runtime in runtimes]
         finally:
             for runtime in runtimes:
