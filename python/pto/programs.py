@@ -124,7 +124,7 @@ class Run:
         events = json.loads(self._written(lib.pto_session_export, self._session, chars("trace"), name="t.json"))["traceEvents"]
         names = {(each["name"], each["pid"], each["tid"]): each["args"]["name"] for each in events if each["name"] in _TRACKS}
         return [{"track": (names.get(("process_name", each["pid"], 0)), names.get(("thread_name", each["pid"], each["tid"]))),
-                 "name": each["name"], "category": each["cat"], "ts": each["ts"], "dur": each["dur"], **each["args"]}
+                 "name": each["name"], "category": each["cat"], "ts": each["ts"], "dur": each["dur"], **each.get("args", {})}
                 for each in events if each["ph"] == "X"]
 
     def _repr_html_(self):
