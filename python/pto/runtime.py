@@ -152,13 +152,14 @@ class _Call:
 
     def _put_other(self, at, value):
         """A tensor with a mode around it; and what is refused."""
-        name, mode, _ = self.kernel.params[at // 2]
+        name, kernel_mode, _ = self.kernel.params[at // 2]
+        mode = kernel_mode
         if type(value) is tuple and len(value) == 2 and isinstance(value[0], Mode):
             mode, value = value[0].value, value[1]
             self.has_modes = False
         if type(value) is not Tensor:
             raise TypeError(f"{self.kernel.name}: {name} is a {type(value).__name__}, not a tensor of the runtime; Runtime.tensor(array) makes one")
-        if value.is_read_only and mode & _writes and mode != lib.PTO_HOLD:
+        if value.is_read_only and any(each & _writes and each != lib.PTO_HOLD for each in (mode, kernel_mode)):
             raise errors.EINVAL(f"{self.kernel.name}: {name} is written, and its array is read-only")
         self.words[at - 1], self.words[at] = mode, value.address
 
@@ -243,6 +244,8 @@ class Orchestrating(Closable):
 
     def write(self, tensor, index, value):
         """Writes one element, once writers and readers are done."""
+        if tensor.is_read_only:
+            raise errors.EINVAL("a tensor is written, and its array is read-only")
         value = numpy.array(value, numpy_dtype(tensor.c.dtype))
         index = [index] if isinstance(index, int) else list(index)
         _check_index(tensor, index)

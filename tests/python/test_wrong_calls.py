@@ -102,3 +102,14 @@ def test_counts_stay_when_the_next_run_is_over():
         stats = rt.run(lambda rt: rt.submit(copies, rt.tensor(ones), rt.empty((8, 8))))
     assert isinstance(stats["ring_window_high_water"], tuple) and len(stats["ring_window_high_water"]) == 4
     assert stats["ring_window_high_water"][0] == 1
+
+
+@pytest.mark.parametrize("array", (numpy.frombuffer(bytes(16), numpy.float32), numpy.broadcast_to(numpy.float32(1), 4)))
+def test_a_read_only_array_is_not_written(array):
+    before = array.tobytes()
+    for call in (lambda rt, x: rt.write(x, 0, 7), lambda rt, x: rt.submit(pto.kernels.fill, pto.hold(x), 7),
+                 lambda rt, x: rt.submit(pto.kernels.fill, pto.hold(x[:2]), 7)):
+        with pytest.raises(pto.errors.EINVAL, match="is written, and its array is read-only"):
+            with pto.Runtime() as rt:
+                rt.run(lambda rt: call(rt, rt.tensor(array)))
+    assert array.tobytes() == before
