@@ -17,7 +17,7 @@ import numpy
 from .kernel_objects import failure_behind
 from .library import Closable, chars, config, errors, failure, ffi, fields, interruptible, lib, text
 from .runtime import Orchestrating, _label
-from .tensors import Tensor, bytes_of, dtype_code, dtype_name, like
+from .tensors import GOES_WITH_THE_RUN, Tensor, bytes_of, dtype_code, dtype_name, like
 
 _calls = dict(ffi.typeof("struct pto_device_program").fields)
 
@@ -184,7 +184,7 @@ class Context(Closable):
         inputs, outputs: (dtype, shape) by name."""
         def call(rt, bound):
             runtime = Orchestrating(rt)
-            tensors = [Tensor(ffi.new("struct pto_tensor *", each[index]))
+            tensors = [Tensor(ffi.new("struct pto_tensor *", each[index]), kept=GOES_WITH_THE_RUN)
                        for each, count in ((bound.inputs, len(inputs)), (bound.outputs, len(outputs)),
                                            (bound.constants, len(constants))) for index in range(count)]
             self._inside = threading.get_ident()

@@ -18,7 +18,7 @@ import numpy
 from .kernel_objects import blamed, failure_behind, forget_failures
 from .library import Error, chars, config, deps_rules, errors, explained, failure, ffi, interruptible, lib, text
 from .runtime import Orchestrating
-from .tensors import Tensor, dtype_code, dtype_name, like
+from .tensors import GOES_WITH_THE_RUN, Tensor, dtype_code, dtype_name, like
 
 _calls = dict(ffi.typeof("struct pto_program").fields)
 _TRACKS = "process_name", "thread_name"  # of a trace
@@ -212,7 +212,8 @@ class Program:
 
     def _orchestrate(self, rt, run):
         runtime = Orchestrating(rt)
-        tensors = [Tensor(ffi.new("struct pto_tensor *", lib.pto_array_tensor(rt, lib.pto_program_find(run, chars(name)))))
+        tensors = [Tensor(ffi.new("struct pto_tensor *", lib.pto_array_tensor(rt, lib.pto_program_find(run, chars(name)))),
+                          kept=GOES_WITH_THE_RUN)
                    for name, *_ in self.arrays]
         status = runtime.called(self.orchestrate, *tensors)
         self.exception, self._last = runtime.exception, runtime  # whose arrays the tasks use after this

@@ -20,7 +20,7 @@ import numpy
 from .kernel_objects import Kernel, blamed, failure_behind, forget_failures, sentence_of
 from .library import Closable, chars, chosen, config, errors, failure, ffi, fields, interruptible, lib, text
 from .recorded import record
-from .tensors import Mode, Tensor, dtype_code, numpy_dtype, of_array
+from .tensors import Mode, Tensor, dtype_code, numpy_dtype, of_array, refuse_peer
 
 _compares = {"==": lib.PTO_IF_EQ, "!=": lib.PTO_IF_NE, "<": lib.PTO_IF_LT, "<=": lib.PTO_IF_LE, ">": lib.PTO_IF_GT,
              ">=": lib.PTO_IF_GE}
@@ -83,6 +83,7 @@ def _tasks(after):
 def _predicate(when):
     if not (isinstance(when, tuple) and len(when) == 3 and isinstance(when[0], Tensor)):
         raise TypeError('`when` is (tensor, "==", value)')
+    refuse_peer("the tensor of `when`", when[0])
     return when
 
 
@@ -94,6 +95,7 @@ class _Call:
         _check_call(kernel, blocks, core)
         self.launch = launch = ffi.new("struct pto_launch *", {
             "size": ffi.sizeof("struct pto_launch"), "block_count": blocks, "sync_start": sync_start, "label": _label(label)})
+        self.is_remote = any(each.c.flags & lib.PTO_KERNEL_REMOTE for each in (kernel if isinstance(kernel, tuple) else [kernel]) if each)
         if isinstance(kernel, tuple):
             launch.aic, launch.aiv0, launch.aiv1 = (ffi.NULL if each is None else each.c for each in kernel)
             kernel = next(each for each in kernel if each is not None)
@@ -157,10 +159,12 @@ class _Call:
         if type(value) is tuple and len(value) == 2 and isinstance(value[0], Mode):
             mode, value = value[0].value, value[1]
             self.has_modes = False
-        if type(value) is not Tensor:
+        if not isinstance(value, Tensor):
             raise TypeError(f"{self.kernel.name}: {name} is a {type(value).__name__}, not a tensor of the runtime; Runtime.tensor(array) makes one")
         if value.is_read_only and any(each & _writes and each != lib.PTO_HOLD for each in (mode, kernel_mode)):
             raise errors.EINVAL(f"{self.kernel.name}: {name} is written, and its array is read-only")
+        if not self.is_remote:
+            refuse_peer(f"{self.kernel.name}: {name}", value)
         self.words[at - 1], self.words[at] = mode, value.address
 
     def _in_order(self, values, named):
@@ -236,6 +240,7 @@ class Orchestrating(Closable):
 
     def read(self, tensor, *index):
         """One element, once its writers are done: a number of numpy."""
+        refuse_peer("a tensor that is read", tensor)
         _check_index(tensor, index)
         value = numpy.zeros((), numpy_dtype(tensor.c.dtype))
         self.at(sys._getframe(1))
@@ -244,6 +249,7 @@ class Orchestrating(Closable):
 
     def write(self, tensor, index, value):
         """Writes one element, once writers and readers are done."""
+        refuse_peer("a tensor that is written", tensor)
         if tensor.is_read_only:
             raise errors.EINVAL("a tensor is written, and its array is read-only")
         value = numpy.array(value, numpy_dtype(tensor.c.dtype))
@@ -303,6 +309,7 @@ class Orchestrating(Closable):
 
     def allocate(self, *tensors):
         """Gives tensors of empty() their memory now, as the boundary of a launch needs."""
+        refuse_peer("a tensor that is allocated", *tensors)
         made = ffi.new("struct pto_tensor[]", [each.c[0] for each in tensors])
         self.at(sys._getframe(1))
         self.check(lib.pto_alloc_tensors(self.c, made, len(tensors), ffi.NULL))

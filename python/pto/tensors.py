@@ -73,6 +73,9 @@ def strided(address, code, shape, strides):
     return numpy.ndarray(shape, dtype, memory, 0, [stride * dtype.itemsize for stride in strides])
 
 
+GOES_WITH_THE_RUN = object()  # what keeps a tensor of pto.Program and of a context
+
+
 class Tensor:
     """A tensor of a runtime.  `t[2:4, ::2]` is a view as numpy's: an index drops its dimension, a step is positive.
 
@@ -90,7 +93,7 @@ class Tensor:
         self.is_read_only, self._kept = is_read_only, kept
 
     def _made(self, value):
-        return Tensor(ffi.new("struct pto_tensor *", value), self.is_read_only, self._kept)
+        return type(self)(ffi.new("struct pto_tensor *", value), self.is_read_only, self._kept)
 
     @property
     def shape(self):
@@ -176,6 +179,8 @@ class Tensor:
     # Between runs, and of arrays alone: what other libraries take it by, numpy.from_dlpack(t).
 
     def __dlpack__(self, *, dl_device=None, copy=None, **_):
+        if self._kept is GOES_WITH_THE_RUN:
+            raise BufferError("the memory goes with the run, whose outputs are arrays: it is shown to nobody")
         if self.is_read_only:
             raise BufferError("a read-only array is shown to nobody, who could not know")
         if copy or dl_device not in (None, dlpack.CPU):
@@ -184,6 +189,18 @@ class Tensor:
 
     def __dlpack_device__(self):
         return dlpack.CPU
+
+
+class PeerTensor(Tensor):
+    """A tensor in the window of another rank, whose address is no memory of this one: for remote kernels alone."""
+
+    __slots__ = ()
+
+
+def refuse_peer(what, *tensors):
+    """errors.EINVAL where one of these is in the window of another rank."""
+    if any(isinstance(each, PeerTensor) for each in tensors):
+        raise errors.EINVAL(f"{what} is in the window of another rank, which kernels that declare PTO_KERNEL_REMOTE alone can reach")
 
 
 def of_array(rt, array, dtype=None):

@@ -12,7 +12,7 @@ import sys
 from .kernel_objects import blamed, failure_behind, forget_failures
 from .library import chars, chosen, errors, explained, failure, ffi, interruptible, lib, text
 from .runtime import Runtime, _Call
-from .tensors import Tensor, dtype_code
+from .tensors import PeerTensor, Tensor, dtype_code, refuse_peer
 
 _reductions = {name: getattr(lib, "PTO_REDUCE_" + name.upper()) for name in ("sum", "product", "maximum", "minimum")}
 _algorithms = {name: getattr(lib, "PTO_ALL_REDUCE_" + name.upper())
@@ -106,14 +106,14 @@ class Communicator(_OfRanks):
         made = lib.pto_comm_peer(self.rt.c, self.c[0], place, dtype_code(dtype), len(shape), shape)
         if made.status < 0:
             self.rt.check(made.status)
-        return Tensor(ffi.new("struct pto_tensor *", made))
+        return (Tensor if place == self.place else PeerTensor)(ffi.new("struct pto_tensor *", made))
 
     def window(self, dtype, shape):
         """The begin of the own window, as a dense tensor."""
         return self._tensor(self.place, dtype, shape)
 
     def peer(self, place, dtype, shape):
-        """The begin of another rank's, for kernels that put (an output) or get (an input): nothing else can touch it."""
+        """The begin of another rank's, for remote kernels that put (an output) or get (an input): others are refused."""
         return self._tensor(place, dtype, shape)
 
     def submit(self, kernel, *values, blocks=1, after=(), label=None, when=None, core=None, **named):
@@ -152,6 +152,7 @@ class Collectives(_OfRanks):
 
     def _submit(self, call, source, out, *arguments):
         self._written(out=out)
+        refuse_peer("a tensor of a collective", source, out)
         self.rt.at(sys._getframe(2))
         self.rt.check(call(self.rt.c, self.c[0], source.c, out.c, *arguments))
 
@@ -193,6 +194,7 @@ class Collectives(_OfRanks):
         errors.EKERNEL on every rank.
         """
         self._written(recv_x=recv_x, recv_count=recv_count)
+        refuse_peer("a tensor of a collective", x, topk_idx, recv_x, recv_count)
         made = ffi.new("struct pto_moe_handle *")
         self.rt.at(sys._getframe(1))
         self.rt.check(lib.pto_submit_moe_dispatch(self.rt.c, self.c[0], x.c, topk_idx.c, recv_x.c, recv_count.c, made))
@@ -205,6 +207,7 @@ class Collectives(_OfRanks):
         [T, K].  dispatch: what moe_dispatch returned.
         """
         self._written(out=out)
+        refuse_peer("a tensor of a collective", y, topk_weights, out)
         self.rt.at(sys._getframe(1))
         self.rt.check(lib.pto_submit_moe_combine(self.rt.c, self.c[0], y.c, topk_weights.c, dispatch.c, out.c))
 
