@@ -36,10 +36,16 @@ _submit = lib.pto_submit_from
 _task = ffi.typeof("struct pto_task")
 
 
+_ranges = {lib.PTO_SCALAR_I64: (-2 ** 63, 2 ** 63 - 1), lib.PTO_SCALAR_U64: (0, 2 ** 64 - 1)}
+
+
 def _scalar_bits(kind, value):
     if kind == lib.PTO_SCALAR_F32:
         return int.from_bytes(struct.pack("<f", value), "little")
-    return operator.index(value) & 0xFFFFFFFFFFFFFFFF
+    value, (least, most) = operator.index(value), _ranges[kind]
+    if not least <= value <= most:
+        raise OverflowError(f"not within {least} to {most}")
+    return value & 0xFFFFFFFFFFFFFFFF
 
 
 def _label(words):
@@ -141,16 +147,20 @@ class _Call:
             if scalar:
                 try:
                     words[at] = _scalar_bits(scalar, value)
-                except (TypeError, ValueError, OverflowError, struct.error):
-                    raise self._no_scalar(at, scalar, value) from None
+                except (TypeError, ValueError, OverflowError, struct.error) as reason:
+                    raise self._no_scalar(at, scalar, value, reason) from None
             elif type(value) is Tensor and not (writes and value.is_read_only):
                 words[at] = value.address
             else:
                 self._put_other(at, value)
 
-    def _no_scalar(self, at, scalar, value):
-        wanted = "a number of 32 bits" if scalar == lib.PTO_SCALAR_F32 else "a whole number"
-        return TypeError(f"{self.kernel.name}: {self.kernel.params[at // 2][0]} is {value!r}, and not {wanted}")
+    def _no_scalar(self, at, scalar, value, reason):
+        said = f"{self.kernel.name}: {self.kernel.params[at // 2][0]} is {value!r}"
+        if scalar == lib.PTO_SCALAR_F32:
+            return TypeError(f"{said}, and not a number of 32 bits")
+        if isinstance(reason, OverflowError):
+            return OverflowError(f"{said}, {reason}")
+        return TypeError(f"{said}, and not a whole number")
 
     def _put_other(self, at, value):
         """A tensor with a mode around it; and what is refused."""

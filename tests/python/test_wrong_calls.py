@@ -14,6 +14,15 @@ def copies(a: pto.input, b: pto.output):
     b[:] = a
 
 
+def ids():
+    return pto.compile("""
+#include <pto/pto.h>
+static int run(const struct pto_kernel_args *args) { return !args; }
+static const struct pto_kernel_param params[] = {{"y", PTO_OUTPUT}, {"id", PTO_SCALAR, .scalar = PTO_SCALAR_U64}};
+const struct pto_kernel ids = {"ids", PTO_AIV, .params = params, .param_count = 2, .run = run};
+""")
+
+
 def submits(call):
     """What call(rt, x, y) raises within a run, of an input and an output."""
     def orchestrate(rt):
@@ -35,6 +44,9 @@ def submits(call):
     (ValueError, "kind is 'gpu'", lambda rt, x, y: rt.cores("gpu")),
     (TypeError, "fill: value is 'one', and not a number of 32 bits", lambda rt, x, y: rt.submit(pto.kernels.fill, y, "one")),
     (TypeError, "fill_int: value is 2.5, and not a whole number", lambda rt, x, y: rt.submit(pto.kernels.fill_int, y, 2.5)),
+    *((OverflowError, f"fill_int: value is {n}, not within -{2 ** 63} to {2 ** 63 - 1}",
+       lambda rt, x, y, n=n: rt.submit(pto.kernels.fill_int, y, n)) for n in (2 ** 63, -2 ** 63 - 1, 2 ** 70)),
+    (OverflowError, f"ids: id is -1, not within 0 to {2 ** 64 - 1}", lambda rt, x, y: rt.submit(ids(), y, -1)),
     (IndexError, r"\[3\] is no element of", lambda rt, x, y: rt.read(x, 3)),
     (IndexError, r"\[3\] is no element of", lambda rt, x, y: rt.write(x, 3, 1)),
     (IndexError, "is no element of", lambda rt, x, y: rt.read(x, 0, -1)),
