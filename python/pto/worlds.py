@@ -24,7 +24,9 @@ class World:
     settings are those of pto.Runtime, for each rank's; its engine is the virtual one."""
 
     def __init__(self, ranks, chip="tiny", threads=1, **settings):
-        self.ranks, self.chip, self.threads, self.settings = ranks, chip, threads, settings
+        if ranks < 1:
+            raise ValueError(f"ranks is {ranks}: a world has 1 or more")
+        self.ranks, self.chip, self.threads, self.settings = ranks, chip, threads, {"engine": "virtual", **settings}
 
     def run(self, orchestrate, *arguments):
         """Calls orchestrate(rt, *arguments) for each rank, all from the same time on; the counts of each rank's run in a list.
@@ -48,7 +50,7 @@ class World:
         forget_failures()
         try:
             for rank in range(self.ranks):
-                runtimes.append(Runtime(engine="virtual", chip=self.chip, rank=lib.pto_world_rank(world, rank), **self.settings))
+                runtimes.append(Runtime(chip=self.chip, rank=lib.pto_world_rank(world, rank), **self.settings))
             with interruptible:
                 status = lib.pto_world_run(world, main, ffi.NULL)
             threads = [runtime.thread for runtime in runtimes]

@@ -67,6 +67,9 @@ def test_a_wrong_call_of_a_runtime_says_what_is_wrong(kind, sentence, call):
     (ValueError, r"the golden of y has shape \[4\], and y \[8\]",
      lambda: pto.Program(copies, outputs={"y": ("f32", 8)}, golden={"y": numpy.zeros(4)})),
     (ValueError, "a golden of x, which is no output", lambda: pto.Program(copies, {"x": ones}, {"y": ("f32", 8)}, {"x": ones})),
+    (ValueError, "ranks is 0: a world has 1 or more", lambda: pto.World(ranks=0)),
+    (pto.errors.EINVAL, "several ranks are for engine virtual: on threads they have no common time",
+     lambda: pto.World(ranks=2, engine="threads").run(submits)),
     (ValueError, "reduction is 'mean', and none of 'sum'",
      lambda: pto.World(2).run(lambda rt: pto.Collectives(rt, 64).all_reduce(rt.tensor(ones), rt.tensor(ones), "mean"))),
 ])
