@@ -116,6 +116,29 @@ def test_what_an_orchestration_raises_is_the_status_of_a_context():
             device.sync()
 
 
+def test_the_end_of_a_context_s_block_raises_a_failure_that_no_call_has_raised():
+    def leaves(*calls, orchestrate=lambda rt, x: user(rt)):
+        with pto.Context() as device:
+            device.dispatch(orchestrate, {}, {"x": device.empty(4)})
+            for call in calls:
+                call(device)
+
+    def catches(device):
+        with pytest.raises(pto.errors.EUSER, match="LookupError: mine"):
+            device.sync()
+
+    with pytest.raises(pto.errors.EUSER, match="LookupError: mine") as found:
+        leaves()
+    assert isinstance(found.value.__cause__, LookupError)
+    with pytest.raises(pto.errors.EKERNEL, match="ValueError: no number"):
+        leaves(orchestrate=lambda rt, x: rt.submit(pto.kernel()(fails), x))
+    with pytest.raises(ZeroDivisionError):
+        leaves(lambda device: 1 / 0)
+    leaves(catches)
+    leaves(catches, pto.Context.clear_error)
+    leaves(pto.Context.close)
+
+
 def test_a_device_tensor_is_told_with_its_label():
     with pto.Context() as device:
         device.empty(1)
