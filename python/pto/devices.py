@@ -17,14 +17,14 @@ import numpy
 from .kernel_objects import failure_behind
 from .library import Closable, Error, chars, config, errors, failure, ffi, fields, interruptible, lib, text
 from .runtime import Orchestrating, _label
-from .tensors import GOES_WITH_THE_RUN, Tensor, bytes_of, dtype_code, dtype_name, like
+from .tensors import GOES_WITH_THE_RUN, Tensor, bytes_of, dtype_code, dtype_name, extents, like
 
 _calls = dict(ffi.typeof("struct pto_device_program").fields)
 
 
 def description(kind, dtype, shape):
     """A struct of a C call that has a dtype and a shape."""
-    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    shape = extents(shape)
     made = ffi.new(kind, {"dtype": dtype_code(dtype), "ndims": len(shape)})
     made.shape[0:len(shape)] = shape
     return made

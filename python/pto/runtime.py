@@ -9,6 +9,7 @@ orchestration ends the run, and comes out of run() as it is.
 """
 
 import contextlib
+import math
 import operator
 import struct
 import sys
@@ -20,7 +21,7 @@ import numpy
 from .kernel_objects import Kernel, blamed, failure_behind, forget_failures, sentence_of
 from .library import Closable, chars, chosen, config, errors, failure, ffi, fields, interruptible, lib, text
 from .recorded import record
-from .tensors import Mode, Tensor, dtype_code, numpy_dtype, of_array, refuse_peer
+from .tensors import Mode, Tensor, dtype_code, extents, numpy_dtype, of_array, refuse_peer
 
 _compares = {"==": lib.PTO_IF_EQ, "!=": lib.PTO_IF_NE, "<": lib.PTO_IF_LT, "<=": lib.PTO_IF_LE, ">": lib.PTO_IF_GT,
              ">=": lib.PTO_IF_GE}
@@ -34,6 +35,7 @@ assert ffi.sizeof("struct pto_param") == 16 and ffi.offsetof("struct pto_param",
 assert ffi.offsetof("struct pto_param", "value") == 8
 _submit = lib.pto_submit_from
 _task = ffi.typeof("struct pto_task")
+_missing = object()  # in place of a parameter that is not given
 
 
 _ranges = {lib.PTO_SCALAR_I64: (-2 ** 63, 2 ** 63 - 1), lib.PTO_SCALAR_U64: (0, 2 ** 64 - 1)}
@@ -178,12 +180,15 @@ class _Call:
         self.words[at - 1], self.words[at] = mode, value.address
 
     def _in_order(self, values, named):
-        values = list(values) + [None] * len(named)
+        values = list(values) + [_missing] * (self.count - len(values))
         for name, value in named.items():
             place = self.kernel.place.get(name)
-            if place is None or place >= len(values) or values[place] is not None:
+            if place is None or values[place] is not _missing:
                 raise TypeError(f"{self.kernel!r} has no further parameter {name!r}")
             values[place] = value
+        for (name, _, _), value in zip(self.kernel.params, values):
+            if value is _missing:
+                raise TypeError(f"{self.kernel!r} got no parameter {name!r}")
         return values
 
 
@@ -238,12 +243,11 @@ class Orchestrating(Closable):
 
     def empty(self, shape, dtype="f32", label=None):
         """A tensor of a buffer that gets its memory when a task first writes it."""
-        shape = [shape] if isinstance(shape, int) else list(shape)
-        code = dtype_code(dtype)
-        bits = lib.pto_dtype_bits(code)
-        for extent in shape:
-            bits *= extent
-        buffer = lib.pto_create_buffer(self.c, (bits + 7) // 8)
+        shape, code = extents(shape), dtype_code(dtype)
+        size_bytes = (lib.pto_dtype_bits(code) * math.prod(shape) + 7) // 8
+        if size_bytes >= 2 ** 64:
+            raise errors.EINVAL(f"a tensor of shape {shape} has {size_bytes} bytes, more than {2 ** 64 - 1}")
+        buffer = lib.pto_create_buffer(self.c, size_bytes)
         if label is not None:
             lib.pto_buffer_label(self.c, buffer, _label(label))
         return Tensor(ffi.new("struct pto_tensor *", lib.pto_managed_tensor(self.c, buffer, code, len(shape), shape)))

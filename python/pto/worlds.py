@@ -12,7 +12,7 @@ import sys
 from .kernel_objects import blamed, failure_behind, forget_failures
 from .library import chars, chosen, errors, explained, failure, ffi, interruptible, lib, text
 from .runtime import Runtime, _Call
-from .tensors import PeerTensor, Tensor, dtype_code, refuse_peer
+from .tensors import PeerTensor, Tensor, dtype_code, extents, refuse_peer
 
 _reductions = {name: getattr(lib, "PTO_REDUCE_" + name.upper()) for name in ("sum", "product", "maximum", "minimum")}
 _algorithms = {name: getattr(lib, "PTO_ALL_REDUCE_" + name.upper())
@@ -104,7 +104,7 @@ class Communicator(_OfRanks):
         super().__init__(rt, ranks, lib.pto_comm_create, window_bytes, signals)
 
     def _tensor(self, place, dtype, shape):
-        shape = [shape] if isinstance(shape, int) else list(shape)
+        shape = extents(shape)
         made = lib.pto_comm_peer(self.rt.c, self.c[0], place, dtype_code(dtype), len(shape), shape)
         if made.status < 0:
             self.rt.check(made.status)

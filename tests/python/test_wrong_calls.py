@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Calls that Python alone can see to be wrong: each has a sentence, and none reaches the library."""
 
+import re
+
 import numpy
 import pytest
 
@@ -50,6 +52,14 @@ def submits(call):
     (IndexError, r"\[3\] is no element of", lambda rt, x, y: rt.read(x, 3)),
     (IndexError, r"\[3\] is no element of", lambda rt, x, y: rt.write(x, 3, 1)),
     (IndexError, "is no element of", lambda rt, x, y: rt.read(x, 0, -1)),
+    *((IndexError, f"index {re.escape(repr(key))} of dimension 0: whole numbers and slices alone make views",
+       lambda rt, x, y, key=key: x[key]) for key in (None, [1, 2], True, numpy.arange(2), 1.5)),
+    *((pto.errors.EINVAL, rf"shape \[{n}, 2\] has a number that is not within 0 to {2 ** 64 - 1}", lambda rt, x, y, n=n, call=call: call(rt, x, n))
+      for n in (-1, 2 ** 64) for call in (lambda rt, x, n: rt.empty((n, 2)), lambda rt, x, n: x.reshape(n, 2),
+                                          lambda rt, x, n: x.broadcast(n, 2), lambda rt, x, n: pto.Context().empty((n, 2)))),
+    (pto.errors.EINVAL, rf"shape \[{2 ** 62}\] has {2 ** 64} bytes, more than {2 ** 64 - 1}", lambda rt, x, y: rt.empty(2 ** 62)),
+    (TypeError, r"add\(a, b, y\)> got no parameter 'b'", lambda rt, x, y: rt.submit(pto.kernels.add, x, y=y)),
+    (TypeError, r"add\(a, b, y\)> has no further parameter 'a'", lambda rt, x, y: rt.submit(pto.kernels.add, x, a=x)),
     (IndexError, r"\[0\] is no order of the dimensions", lambda rt, x, y: x.permute(0)),
     (TypeError, "a list has no memory to borrow", lambda rt, x, y: rt.tensor([1, 2])),
     (TypeError, "a float32 has no memory to borrow", lambda rt, x, y: rt.tensor(numpy.float32(1))),
