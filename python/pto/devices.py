@@ -14,17 +14,17 @@ import threading
 
 import numpy
 
-from .kernel_objects import failed, first_failed
-from .library import Closable, chars, config, errors, failure, ffi, fields, interruptible, lib, text
+from .kernel_objects import failure_behind
+from .library import Closable, Error, chars, config, errors, failure, ffi, fields, interruptible, lib, text
 from .runtime import Orchestrating, _label
-from .tensors import Tensor, bytes_of, dtype_code, dtype_name, like
+from .tensors import GOES_WITH_THE_RUN, Tensor, bytes_of, dtype_code, dtype_name, extents, like
 
 _calls = dict(ffi.typeof("struct pto_device_program").fields)
 
 
 def description(kind, dtype, shape):
     """A struct of a C call that has a dtype and a shape."""
-    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    shape = extents(shape)
     made = ffi.new(kind, {"dtype": dtype_code(dtype), "ndims": len(shape)})
     made.shape[0:len(shape)] = shape
     return made
@@ -77,6 +77,7 @@ class Context(Closable):
     """One device, until close(), which carries out what is queued, or until nothing refers to it.
 
     accelerated: False is the host reference, which runs tasks one at a time.  low_power: a quarter of the chip's clusters.
+    The end of its `with` block raises a failure that no call has raised; close() does not.
     memory_bytes [1 GiB] and tensor_count [65536]: what it can hold.  The other settings are those of pto.Runtime.
     """
 
@@ -94,12 +95,25 @@ class Context(Closable):
         if status < 0:
             raise failure(status, text(sentence))
         self._queued, self._graphs, self._exception = [], set(), None
+        self._told = None  # the sentence of the failure that was raised last
         self._own(out[0])
         del kept
 
     def _refuse_close(self):
         if self._inside == threading.get_ident():
             raise errors.EDEADLOCK("an orchestration of the context would wait for itself")
+
+    def __exit__(self, kind, *_):
+        """Without another exception under way, a failure that no call has raised yet is raised."""
+        told = self._told
+        try:
+            if kind is None and not self.is_closed:
+                self.sync()
+        except Error as error:
+            if str(error) != told:
+                raise
+        finally:
+            self.close()
 
     def _destroy(self, c):
         """Carries out what is queued, then frees the context and all its tensors."""
@@ -111,7 +125,9 @@ class Context(Closable):
 
     def _check(self, status):
         if status < 0:
-            raise failure(status, text(lib.pto_context_error(self.c))) from self._exception or first_failed()
+            self._told = text(lib.pto_context_error(self.c))
+            error = failure(status, self._told)
+            raise error from self._exception or failure_behind(str(error))
 
     def _wait(self, call, *arguments):
         self._refuse_close()
@@ -141,8 +157,7 @@ class Context(Closable):
     def clear_error(self):
         """Forgets the failure that is kept; the context works again."""
         lib.pto_context_clear_error(self.c)
-        self._exception = None
-        failed.clear()
+        self._exception = self._told = None
 
     # ---- tensors ----
 
@@ -184,7 +199,7 @@ class Context(Closable):
         inputs, outputs: (dtype, shape) by name."""
         def call(rt, bound):
             runtime = Orchestrating(rt)
-            tensors = [Tensor(ffi.new("struct pto_tensor *", each[index]))
+            tensors = [Tensor(ffi.new("struct pto_tensor *", each[index]), kept=GOES_WITH_THE_RUN)
                        for each, count in ((bound.inputs, len(inputs)), (bound.outputs, len(outputs)),
                                            (bound.constants, len(constants))) for index in range(count)]
             self._inside = threading.get_ident()

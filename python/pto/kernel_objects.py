@@ -5,6 +5,7 @@ A kernel lives as long as the process, as the library asks.
 """
 
 import atexit
+import collections
 import ctypes
 import inspect
 import os
@@ -13,26 +14,53 @@ import re
 import shutil
 import subprocess
 import tempfile
+import threading
 import traceback
 
 from .library import Error, chars, chosen, ffi, lib, nearest, text
 from .tensors import Mode, dtype_code, numpy_dtype, strided, _dtype_names
 
 _kept = []  # what constants of the library point to
-failed = []  # exceptions of Python kernels; the run that they end takes them
 
 
-def first_failed():
-    """The exception behind a run that failed, or None.  KeyboardInterrupt is raised, whatever the run made of it."""
-    for exception in failed:
-        if isinstance(exception, KeyboardInterrupt):
-            raise exception
-    return failed[0] if failed else None
+class _Failure:
+    """What a Python kernel raised, or its cost.  words: how the library's sentence has it; None, of a cost."""
+
+    SHOWN = 80  # characters of the words that a sentence has, whatever its room
+
+    def __init__(self, exception, kernel=None, words=None):
+        self.exception, self.thread, self.kernel = exception, threading.get_ident(), kernel
+        self.words = words and words.encode(errors="backslashreplace").decode().split("\0")[0][:self.SHOWN]
+
+    def is_told(self, sentence):
+        return self.words is not None and self.kernel in sentence and self.words in sentence
 
 
-def blamed(exception):
+# Of all runs of the process, the latest last.  A kernel is not told whose run it is in: a failure is that of the run whose
+# sentence tells it, or one of whose own threads it was on.  So a run never takes one that its sentence does not tell.
+_failures = collections.deque(maxlen=256)
+
+
+def forget_failures():
+    """At the begin of a run or an orchestration: what was raised on this thread before."""
+    for each in [each for each in _failures if each.thread == threading.get_ident()]:
+        _failures.remove(each)
+
+
+def failure_behind(sentence, *threads):
+    """The exception behind a run that ended with this sentence, or with none, or None.  threads: those of its orchestrations,
+    besides the one that asks.  KeyboardInterrupt is raised, whatever the run made of it."""
+    told = [each for each in reversed(_failures) if sentence and each.is_told(sentence)]
+    own = [each for each in _failures if each.thread in (threading.get_ident(), *threads)]
+    for each in told + own:
+        if isinstance(each.exception, KeyboardInterrupt):
+            raise each.exception
+    return next((each.exception for each in told + own), None)
+
+
+def blamed(exception, *threads):
     """What left an orchestration, to be raised: behind a refusal, what a kernel raised; before all, its KeyboardInterrupt."""
-    cause = first_failed()
+    cause = failure_behind(str(exception) if isinstance(exception, Error) else None, *threads)
     if isinstance(exception, Error) and cause is not None:
         exception.__cause__ = cause
     return exception
@@ -48,7 +76,7 @@ def sentence_of(exception):
 
 def _excepted(_, exception, __):
     """Of a callback: of the cost of a kernel, or of Ctrl-C before the kernel's own lines."""
-    failed.append(exception)
+    _failures.append(_Failure(exception))
 
 
 _scalar_types = {float: lib.PTO_SCALAR_F32, int: lib.PTO_SCALAR_I64}
@@ -157,8 +185,9 @@ def kernel(core="aiv", *, cost=None, name=None):
                 return lib.PTO_OK
             except BaseException as exception:
                 traceback.clear_frames(exception.__traceback__)  # views, whose memory goes with the run
-                failed.append(exception)
-                return lib.pto_kernel_error(args, chars("%s"), chars(sentence_of(exception)))
+                words = sentence_of(exception)
+                _failures.append(_Failure(exception, name or function.__name__, words))
+                return lib.pto_kernel_error(args, chars("%s"), chars(words))
 
         def price(args):
             return cost(*_arguments(args, params, lambda tensor, mode: _Shape(tensor)))

@@ -15,10 +15,10 @@ import tempfile
 
 import numpy
 
-from .kernel_objects import blamed, failed, first_failed
+from .kernel_objects import blamed, failure_behind, forget_failures
 from .library import Error, chars, config, deps_rules, errors, explained, failure, ffi, interruptible, lib, text
 from .runtime import Orchestrating
-from .tensors import Tensor, dtype_code, dtype_name, like
+from .tensors import GOES_WITH_THE_RUN, Tensor, dtype_code, dtype_name, like
 
 _calls = dict(ffi.typeof("struct pto_program").fields)
 _TRACKS = "process_name", "thread_name"  # of a trace
@@ -124,7 +124,7 @@ class Run:
         events = json.loads(self._written(lib.pto_session_export, self._session, chars("trace"), name="t.json"))["traceEvents"]
         names = {(each["name"], each["pid"], each["tid"]): each["args"]["name"] for each in events if each["name"] in _TRACKS}
         return [{"track": (names.get(("process_name", each["pid"], 0)), names.get(("thread_name", each["pid"], each["tid"]))),
-                 "name": each["name"], "category": each["cat"], "ts": each["ts"], "dur": each["dur"], **each["args"]}
+                 "name": each["name"], "category": each["cat"], "ts": each["ts"], "dur": each["dur"], **each.get("args", {})}
                 for each in events if each["ph"] == "X"]
 
     def _repr_html_(self):
@@ -212,7 +212,8 @@ class Program:
 
     def _orchestrate(self, rt, run):
         runtime = Orchestrating(rt)
-        tensors = [Tensor(ffi.new("struct pto_tensor *", lib.pto_array_tensor(rt, lib.pto_program_find(run, chars(name)))))
+        tensors = [Tensor(ffi.new("struct pto_tensor *", lib.pto_array_tensor(rt, lib.pto_program_find(run, chars(name)))),
+                          kept=GOES_WITH_THE_RUN)
                    for name, *_ in self.arrays]
         status = runtime.called(self.orchestrate, *tensors)
         self.exception, self._last = runtime.exception, runtime  # whose arrays the tasks use after this
@@ -233,14 +234,14 @@ class Program:
         options = ffi.new("struct pto_session_options *", {"size": ffi.sizeof("struct pto_session_options"), "made": self._c,
                                                            "config": made, "has_deps": True})
         self.exception = None
-        failed.clear()
+        forget_failures()
         return options, (made, kept)
 
-    def _raised(self):
+    def _raised(self, error):
         """The exception of Python behind a failure; None where there is none.  KeyboardInterrupt is raised."""
         if isinstance(self.exception, KeyboardInterrupt):
             raise self.exception
-        return first_failed() if self.exception is None else blamed(self.exception)
+        return failure_behind(str(error)) if self.exception is None else blamed(self.exception)
 
     def _session(self, options):
         out = ffi.new("struct pto_session **")
@@ -263,7 +264,7 @@ class Program:
         error = None
         if status < 0:
             error = failure(status, text(lib.pto_session_error(session)))
-            error.__cause__ = self._raised()
+            error.__cause__ = self._raised(error)
         else:
             explained(lib.pto_session_account, session)
         outputs = {name: self._array(session, name, code, shape) for name, role, code, shape, _ in self.arrays
@@ -291,7 +292,8 @@ class Program:
             explained(lib.pto_session_check, session, options.config.deps, out)
             findings = Findings(out[0])
             if status < 0 and not findings:
-                raise failure(status, text(lib.pto_session_error(session))) from self._raised()
+                error = failure(status, text(lib.pto_session_error(session)))
+                raise error from self._raised(error)
             return findings
         finally:
             ffi.release(session)
@@ -299,18 +301,19 @@ class Program:
 
     def _judged(self, judge, request, settings):
         options, keep = self._options(0, settings)
-        out = ffi.new("struct pto_findings **")
+        out, error = ffi.new("struct pto_findings **"), None
         try:
             with interruptible:
                 explained(judge, options, request, out)
-        except Error as error:
-            if out[0] == ffi.NULL:
-                raise self._raised() or error from None
+        except Error as reason:
+            error = reason
+        findings = None if out[0] == ffi.NULL else Findings(out[0])
         if self.exception is not None:
-            lib.pto_findings_destroy(out[0])
             raise blamed(self.exception)
+        if error is not None and not findings:
+            raise error from self._raised(error)
         del keep
-        return Findings(out[0])
+        return findings
 
     def observe(self, ranks=0, **settings):
         """What kernels touch and their tasks do not declare, on so many ranks, in virtual time [one chip]: Findings."""

@@ -8,13 +8,14 @@
 import sys
 
 from .library import errors, ffi, lib
-from .tensors import Mode, Tensor
+from .tensors import Mode, Tensor, refuse_peer
 
 
 def _params(boundary):
     """A C array of parameters.  boundary: (mode, tensor) each."""
     made = ffi.new("struct pto_param[]", max(len(boundary), 1))
     for place, (mode, tensor) in zip(made, boundary):
+        refuse_peer("a tensor of the boundary", tensor)
         if tensor.is_read_only and mode.name != "input":
             raise errors.EINVAL("a tensor of the boundary is written, and its array is read-only")
         place.mode, place.value.tensor = mode.value, tensor.c

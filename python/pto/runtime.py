@@ -9,17 +9,19 @@ orchestration ends the run, and comes out of run() as it is.
 """
 
 import contextlib
+import math
 import operator
 import struct
 import sys
+import threading
 import weakref
 
 import numpy
 
-from .kernel_objects import Kernel, blamed, failed, first_failed, sentence_of
+from .kernel_objects import Kernel, blamed, failure_behind, forget_failures, sentence_of
 from .library import Closable, chars, chosen, config, errors, failure, ffi, fields, interruptible, lib, text
 from .recorded import record
-from .tensors import Mode, Tensor, dtype_code, numpy_dtype, of_array
+from .tensors import Mode, Tensor, dtype_code, extents, numpy_dtype, of_array, refuse_peer
 
 _compares = {"==": lib.PTO_IF_EQ, "!=": lib.PTO_IF_NE, "<": lib.PTO_IF_LT, "<=": lib.PTO_IF_LE, ">": lib.PTO_IF_GT,
              ">=": lib.PTO_IF_GE}
@@ -33,12 +35,19 @@ assert ffi.sizeof("struct pto_param") == 16 and ffi.offsetof("struct pto_param",
 assert ffi.offsetof("struct pto_param", "value") == 8
 _submit = lib.pto_submit_from
 _task = ffi.typeof("struct pto_task")
+_missing = object()  # in place of a parameter that is not given
+
+
+_ranges = {lib.PTO_SCALAR_I64: (-2 ** 63, 2 ** 63 - 1), lib.PTO_SCALAR_U64: (0, 2 ** 64 - 1)}
 
 
 def _scalar_bits(kind, value):
     if kind == lib.PTO_SCALAR_F32:
         return int.from_bytes(struct.pack("<f", value), "little")
-    return operator.index(value) & 0xFFFFFFFFFFFFFFFF
+    value, (least, most) = operator.index(value), _ranges[kind]
+    if not least <= value <= most:
+        raise OverflowError(f"not within {least} to {most}")
+    return value & 0xFFFFFFFFFFFFFFFF
 
 
 def _label(words):
@@ -82,6 +91,7 @@ def _tasks(after):
 def _predicate(when):
     if not (isinstance(when, tuple) and len(when) == 3 and isinstance(when[0], Tensor)):
         raise TypeError('`when` is (tensor, "==", value)')
+    refuse_peer("the tensor of `when`", when[0])
     return when
 
 
@@ -93,6 +103,7 @@ class _Call:
         _check_call(kernel, blocks, core)
         self.launch = launch = ffi.new("struct pto_launch *", {
             "size": ffi.sizeof("struct pto_launch"), "block_count": blocks, "sync_start": sync_start, "label": _label(label)})
+        self.is_remote = any(each.c.flags & lib.PTO_KERNEL_REMOTE for each in (kernel if isinstance(kernel, tuple) else [kernel]) if each)
         if isinstance(kernel, tuple):
             launch.aic, launch.aiv0, launch.aiv1 = (ffi.NULL if each is None else each.c for each in kernel)
             kernel = next(each for each in kernel if each is not None)
@@ -138,36 +149,46 @@ class _Call:
             if scalar:
                 try:
                     words[at] = _scalar_bits(scalar, value)
-                except (TypeError, ValueError, OverflowError, struct.error):
-                    raise self._no_scalar(at, scalar, value) from None
+                except (TypeError, ValueError, OverflowError, struct.error) as reason:
+                    raise self._no_scalar(at, scalar, value, reason) from None
             elif type(value) is Tensor and not (writes and value.is_read_only):
                 words[at] = value.address
             else:
                 self._put_other(at, value)
 
-    def _no_scalar(self, at, scalar, value):
-        wanted = "a number of 32 bits" if scalar == lib.PTO_SCALAR_F32 else "a whole number"
-        return TypeError(f"{self.kernel.name}: {self.kernel.params[at // 2][0]} is {value!r}, and not {wanted}")
+    def _no_scalar(self, at, scalar, value, reason):
+        said = f"{self.kernel.name}: {self.kernel.params[at // 2][0]} is {value!r}"
+        if scalar == lib.PTO_SCALAR_F32:
+            return TypeError(f"{said}, and not a number of 32 bits")
+        if isinstance(reason, OverflowError):
+            return OverflowError(f"{said}, {reason}")
+        return TypeError(f"{said}, and not a whole number")
 
     def _put_other(self, at, value):
         """A tensor with a mode around it; and what is refused."""
-        name, mode, _ = self.kernel.params[at // 2]
+        name, kernel_mode, _ = self.kernel.params[at // 2]
+        mode = kernel_mode
         if type(value) is tuple and len(value) == 2 and isinstance(value[0], Mode):
             mode, value = value[0].value, value[1]
             self.has_modes = False
-        if type(value) is not Tensor:
+        if not isinstance(value, Tensor):
             raise TypeError(f"{self.kernel.name}: {name} is a {type(value).__name__}, not a tensor of the runtime; Runtime.tensor(array) makes one")
-        if value.is_read_only and mode & _writes and mode != lib.PTO_HOLD:
+        if value.is_read_only and any(each & _writes and each != lib.PTO_HOLD for each in (mode, kernel_mode)):
             raise errors.EINVAL(f"{self.kernel.name}: {name} is written, and its array is read-only")
+        if not self.is_remote:
+            refuse_peer(f"{self.kernel.name}: {name}", value)
         self.words[at - 1], self.words[at] = mode, value.address
 
     def _in_order(self, values, named):
-        values = list(values) + [None] * len(named)
+        values = list(values) + [_missing] * (self.count - len(values))
         for name, value in named.items():
             place = self.kernel.place.get(name)
-            if place is None or place >= len(values) or values[place] is not None:
+            if place is None or values[place] is not _missing:
                 raise TypeError(f"{self.kernel!r} has no further parameter {name!r}")
             values[place] = value
+        for (name, _, _), value in zip(self.kernel.params, values):
+            if value is _missing:
+                raise TypeError(f"{self.kernel!r} got no parameter {name!r}")
         return values
 
 
@@ -187,6 +208,7 @@ class Orchestrating(Closable):
         self._prepared = weakref.WeakSet()  # the others
         self._held = []  # tensors of arrays, as long as they may be registered
         self.exception = None
+        self.thread = None  # of the orchestration, where it was called
 
     def check(self, status):
         if status < 0:
@@ -221,18 +243,18 @@ class Orchestrating(Closable):
 
     def empty(self, shape, dtype="f32", label=None):
         """A tensor of a buffer that gets its memory when a task first writes it."""
-        shape = [shape] if isinstance(shape, int) else list(shape)
-        code = dtype_code(dtype)
-        bits = lib.pto_dtype_bits(code)
-        for extent in shape:
-            bits *= extent
-        buffer = lib.pto_create_buffer(self.c, (bits + 7) // 8)
+        shape, code = extents(shape), dtype_code(dtype)
+        size_bytes = (lib.pto_dtype_bits(code) * math.prod(shape) + 7) // 8
+        if size_bytes >= 2 ** 64:
+            raise errors.EINVAL(f"a tensor of shape {shape} has {size_bytes} bytes, more than {2 ** 64 - 1}")
+        buffer = lib.pto_create_buffer(self.c, size_bytes)
         if label is not None:
             lib.pto_buffer_label(self.c, buffer, _label(label))
         return Tensor(ffi.new("struct pto_tensor *", lib.pto_managed_tensor(self.c, buffer, code, len(shape), shape)))
 
     def read(self, tensor, *index):
         """One element, once its writers are done: a number of numpy."""
+        refuse_peer("a tensor that is read", tensor)
         _check_index(tensor, index)
         value = numpy.zeros((), numpy_dtype(tensor.c.dtype))
         self.at(sys._getframe(1))
@@ -241,6 +263,9 @@ class Orchestrating(Closable):
 
     def write(self, tensor, index, value):
         """Writes one element, once writers and readers are done."""
+        refuse_peer("a tensor that is written", tensor)
+        if tensor.is_read_only:
+            raise errors.EINVAL("a tensor is written, and its array is read-only")
         value = numpy.array(value, numpy_dtype(tensor.c.dtype))
         index = [index] if isinstance(index, int) else list(index)
         _check_index(tensor, index)
@@ -298,6 +323,7 @@ class Orchestrating(Closable):
 
     def allocate(self, *tensors):
         """Gives tensors of empty() their memory now, as the boundary of a launch needs."""
+        refuse_peer("a tensor that is allocated", *tensors)
         made = ffi.new("struct pto_tensor[]", [each.c[0] for each in tensors])
         self.at(sys._getframe(1))
         self.check(lib.pto_alloc_tensors(self.c, made, len(tensors), ffi.NULL))
@@ -350,6 +376,8 @@ class Orchestrating(Closable):
     def called(self, orchestration, *arguments):
         """Calls it within a run; the status for the library.  An exception is kept."""
         try:
+            self.thread = threading.get_ident()
+            forget_failures()
             orchestration(self, *arguments)
             return lib.PTO_OK
         except BaseException as exception:
@@ -419,15 +447,17 @@ class Runtime(Orchestrating):
 
     def run(self, orchestration, *arguments):
         """Calls orchestration(rt, *arguments), waits for all that it submitted, and returns the counts of the run."""
-        failed.clear()
+        forget_failures()
         with interruptible:
             status = self.run_once(orchestration, arguments)
         if self.exception is not None:
             raise blamed(self.exception)
         if status < 0:
-            raise failure(status, text(lib.pto_last_error(self.c))) from first_failed()
-        if failed:  # the cost of a kernel
-            raise first_failed()
+            error = failure(status, text(lib.pto_last_error(self.c)))
+            raise error from failure_behind(str(error))
+        cause = failure_behind(None)
+        if cause is not None:  # of the cost of a kernel
+            raise cause
         return self.stats
 
     @property

@@ -6,6 +6,7 @@ of 4: arrays of these are uint16 and uint8, with the dtype named beside them.
 """
 
 import math
+import operator
 
 import numpy
 
@@ -44,6 +45,14 @@ def dtype_name(code):
     return _dtype_names[code]
 
 
+def extents(shape):
+    """A number or several as a list; errors.EINVAL for what is no extent."""
+    listed = [shape] if isinstance(shape, int) else list(shape)
+    if not all(0 <= operator.index(each) < 2 ** 64 for each in listed):
+        raise errors.EINVAL(f"shape {listed} has a number that is not within 0 to {2 ** 64 - 1}")
+    return listed
+
+
 def like(dtype, shape):
     """A new array for a tensor's elements: of its shape, or of its bytes where two elements share one."""
     code = dtype_code(dtype)
@@ -73,6 +82,18 @@ def strided(address, code, shape, strides):
     return numpy.ndarray(shape, dtype, memory, 0, [stride * dtype.itemsize for stride in strides])
 
 
+def _whole_index(dim, index):
+    try:
+        if not isinstance(index, (bool, numpy.bool_)):
+            return operator.index(index)
+    except TypeError:
+        pass
+    raise IndexError(f"index {index!r} of dimension {dim}: whole numbers and slices alone make views")
+
+
+GOES_WITH_THE_RUN = object()  # what keeps a tensor of pto.Program and of a context
+
+
 class Tensor:
     """A tensor of a runtime.  `t[2:4, ::2]` is a view as numpy's: an index drops its dimension, a step is positive.
 
@@ -90,7 +111,7 @@ class Tensor:
         self.is_read_only, self._kept = is_read_only, kept
 
     def _made(self, value):
-        return Tensor(ffi.new("struct pto_tensor *", value), self.is_read_only, self._kept)
+        return type(self)(ffi.new("struct pto_tensor *", value), self.is_read_only, self._kept)
 
     @property
     def shape(self):
@@ -115,8 +136,8 @@ class Tensor:
 
     def __getitem__(self, key):
         key = list(key) if isinstance(key, tuple) else [key]
-        if Ellipsis in key:
-            at = key.index(Ellipsis)
+        at = next((place for place, each in enumerate(key) if each is Ellipsis), None)
+        if at is not None:
             key[at:at + 1] = [slice(None)] * (self.c.ndims - len(key) + 1)
         if len(key) > self.c.ndims:
             raise IndexError(f"{len(key)} indices into {self!r}")
@@ -130,6 +151,7 @@ class Tensor:
                 if (start, stop, step) != (0, extent, 1):
                     view = view._made(lib.pto_tensor_slice(view.c, dim, start, max(start, stop), step))
             else:
+                index = _whole_index(dim, index)
                 at = index + extent if index < 0 else index
                 if not 0 <= at < extent:
                     raise IndexError(f"index {index} of dimension {dim}, which has {extent}")
@@ -150,7 +172,7 @@ class Tensor:
 
     def reshape(self, *shape):
         """The same elements in row-major order; of contiguous tensors alone."""
-        return self._made(lib.pto_tensor_reshape(self.c, len(shape), list(shape)))
+        return self._made(lib.pto_tensor_reshape(self.c, len(shape), extents(shape)))
 
     def permute(self, *order):
         if sorted(order) != list(range(self.c.ndims)):
@@ -163,7 +185,7 @@ class Tensor:
 
     def broadcast(self, *shape):
         """By numpy's rule; may be read, not written."""
-        return self._made(lib.pto_tensor_broadcast(self.c, len(shape), list(shape)))
+        return self._made(lib.pto_tensor_broadcast(self.c, len(shape), extents(shape)))
 
     def view(self, dtype):
         """The same bytes as another dtype."""
@@ -176,6 +198,8 @@ class Tensor:
     # Between runs, and of arrays alone: what other libraries take it by, numpy.from_dlpack(t).
 
     def __dlpack__(self, *, dl_device=None, copy=None, **_):
+        if self._kept is GOES_WITH_THE_RUN:
+            raise BufferError("the memory goes with the run, whose outputs are arrays: it is shown to nobody")
         if self.is_read_only:
             raise BufferError("a read-only array is shown to nobody, who could not know")
         if copy or dl_device not in (None, dlpack.CPU):
@@ -184,6 +208,18 @@ class Tensor:
 
     def __dlpack_device__(self):
         return dlpack.CPU
+
+
+class PeerTensor(Tensor):
+    """A tensor in the window of another rank, whose address is no memory of this one: for remote kernels alone."""
+
+    __slots__ = ()
+
+
+def refuse_peer(what, *tensors):
+    """errors.EINVAL where one of these is in the window of another rank."""
+    if any(isinstance(each, PeerTensor) for each in tensors):
+        raise errors.EINVAL(f"{what} is in the window of another rank, which kernels that declare PTO_KERNEL_REMOTE alone can reach")
 
 
 def of_array(rt, array, dtype=None):

@@ -14,6 +14,7 @@ import os
 
 import numpy
 
+from .library import nearest
 from .programs import Run
 
 
@@ -27,12 +28,18 @@ def test(engines=("threads", "virtual"), deps=("exact",), chips=("a2a3",), worke
 
 
 def assert_same(run, golden, rtol=0.0, atol=0.0):
-    """The run ended well, and its outputs are the golden's: arrays by name, |a − g| ≤ atol + rtol·|g|."""
+    """The run ended well, and its outputs are the golden's: arrays by name, of the outputs' shapes, |a − g| ≤ atol + rtol·|g|."""
     __tracebackhide__ = True
     assert isinstance(run, Run)
     if run.error is not None:
         raise AssertionError(str(run.error)) from run.error
+    if not golden:
+        raise ValueError("the golden is empty: nothing would be compared")
     for name, expected in golden.items():
+        if name not in run.outputs:
+            raise ValueError(f"a golden of {name!r}, which is no output" + nearest(name, run.outputs))
+        if numpy.shape(expected) != run.outputs[name].shape:
+            raise ValueError(f"the golden of {name} has shape {list(numpy.shape(expected))}, and {name} {list(run.outputs[name].shape)}")
         numpy.testing.assert_allclose(run.outputs[name], expected, rtol=rtol, atol=atol, err_msg=f"output {name}")
 
 

@@ -9,10 +9,10 @@ and one of them runs at a time.  Kernels that wait for other ranks are C (pto.co
 
 import sys
 
-from .kernel_objects import blamed, failed, first_failed
+from .kernel_objects import blamed, failure_behind, forget_failures
 from .library import chars, chosen, errors, explained, failure, ffi, interruptible, lib, text
 from .runtime import Runtime, _Call
-from .tensors import Tensor, dtype_code
+from .tensors import PeerTensor, Tensor, dtype_code, extents, refuse_peer
 
 _reductions = {name: getattr(lib, "PTO_REDUCE_" + name.upper()) for name in ("sum", "product", "maximum", "minimum")}
 _algorithms = {name: getattr(lib, "PTO_ALL_REDUCE_" + name.upper())
@@ -24,7 +24,9 @@ class World:
     settings are those of pto.Runtime, for each rank's; its engine is the virtual one."""
 
     def __init__(self, ranks, chip="tiny", threads=1, **settings):
-        self.ranks, self.chip, self.threads, self.settings = ranks, chip, threads, settings
+        if ranks < 1:
+            raise ValueError(f"ranks is {ranks}: a world has 1 or more")
+        self.ranks, self.chip, self.threads, self.settings = ranks, chip, threads, {"engine": "virtual", **settings}
 
     def run(self, orchestrate, *arguments):
         """Calls orchestrate(rt, *arguments) for each rank, all from the same time on; the counts of each rank's run in a list.
@@ -45,23 +47,26 @@ class World:
                 lib.pto_rank_set_error(rank, lib.pto_last_error(runtime.c))
             return status
 
-        failed.clear()
+        forget_failures()
         try:
             for rank in range(self.ranks):
-                runtimes.append(Runtime(engine="virtual", chip=self.chip, rank=lib.pto_world_rank(world, rank), **self.settings))
+                runtimes.append(Runtime(chip=self.chip, rank=lib.pto_world_rank(world, rank), **self.settings))
             with interruptible:
                 status = lib.pto_world_run(world, main, ffi.NULL)
+            threads = [runtime.thread for runtime in runtimes]
             raised = sorted((isinstance(runtime.exception, errors.EDEADLOCK), rank) for rank, runtime in enumerate(runtimes)
                             if runtime.exception is not None)
             if raised:
-                exception = blamed(runtimes[raised[0][1]].exception)
+                exception = blamed(runtimes[raised[0][1]].exception, *threads)
                 if hasattr(exception, "add_note"):
                     exception.add_note(f"of rank {raised[0][1]}")
                 raise exception
             if status < 0:
-                raise failure(status, text(lib.pto_world_last_error(world))) from first_failed()
-            if failed:  # the cost of a kernel
-                raise first_failed()
+                error = failure(status, text(lib.pto_world_last_error(world)))
+                raise error from failure_behind(str(error), *threads)
+            cause = failure_behind(None, *threads)
+            if cause is not None:  # of the cost of a kernel
+                raise cause
             return [runtime.stats for runtime in runtimes]
         finally:
             for runtime in runtimes:
@@ -99,18 +104,18 @@ class Communicator(_OfRanks):
         super().__init__(rt, ranks, lib.pto_comm_create, window_bytes, signals)
 
     def _tensor(self, place, dtype, shape):
-        shape = [shape] if isinstance(shape, int) else list(shape)
+        shape = extents(shape)
         made = lib.pto_comm_peer(self.rt.c, self.c[0], place, dtype_code(dtype), len(shape), shape)
         if made.status < 0:
             self.rt.check(made.status)
-        return Tensor(ffi.new("struct pto_tensor *", made))
+        return (Tensor if place == self.place else PeerTensor)(ffi.new("struct pto_tensor *", made))
 
     def window(self, dtype, shape):
         """The begin of the own window, as a dense tensor."""
         return self._tensor(self.place, dtype, shape)
 
     def peer(self, place, dtype, shape):
-        """The begin of another rank's, for kernels that put (an output) or get (an input): nothing else can touch it."""
+        """The begin of another rank's, for remote kernels that put (an output) or get (an input): others are refused."""
         return self._tensor(place, dtype, shape)
 
     def submit(self, kernel, *values, blocks=1, after=(), label=None, when=None, core=None, **named):
@@ -149,6 +154,7 @@ class Collectives(_OfRanks):
 
     def _submit(self, call, source, out, *arguments):
         self._written(out=out)
+        refuse_peer("a tensor of a collective", source, out)
         self.rt.at(sys._getframe(2))
         self.rt.check(call(self.rt.c, self.c[0], source.c, out.c, *arguments))
 
@@ -190,6 +196,7 @@ class Collectives(_OfRanks):
         errors.EKERNEL on every rank.
         """
         self._written(recv_x=recv_x, recv_count=recv_count)
+        refuse_peer("a tensor of a collective", x, topk_idx, recv_x, recv_count)
         made = ffi.new("struct pto_moe_handle *")
         self.rt.at(sys._getframe(1))
         self.rt.check(lib.pto_submit_moe_dispatch(self.rt.c, self.c[0], x.c, topk_idx.c, recv_x.c, recv_count.c, made))
@@ -202,6 +209,7 @@ class Collectives(_OfRanks):
         [T, K].  dispatch: what moe_dispatch returned.
         """
         self._written(out=out)
+        refuse_peer("a tensor of a collective", y, topk_weights, out)
         self.rt.at(sys._getframe(1))
         self.rt.check(lib.pto_submit_moe_combine(self.rt.c, self.c[0], y.c, topk_weights.c, dispatch.c, out.c))
 

@@ -172,3 +172,22 @@ def test_what_cannot_be_taken_says_why():
                 numpy.from_dlpack(rt.empty(4))
 
         rt.run(managed)
+
+
+def test_memory_that_goes_with_a_run_is_shown_to_nobody():
+    kept = []
+
+    def orchestrate(rt, x):
+        kept.extend((x, x[1:]))
+        with pytest.raises(BufferError, match="the memory goes with the run"):
+            numpy.from_dlpack(x)
+        rt.submit(pto.kernels.fill, x, 1)
+
+    assert pto.Program(orchestrate, outputs={"x": ("f32", 4)}).run().error is None
+    with pto.Context() as device:
+        device.dispatch(orchestrate, {}, {"x": device.empty(4)})
+        device.sync()
+    assert len(kept) == 4
+    for each in kept:
+        with pytest.raises(BufferError, match="the memory goes with the run"):
+            numpy.from_dlpack(each)

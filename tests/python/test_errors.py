@@ -116,6 +116,29 @@ def test_what_an_orchestration_raises_is_the_status_of_a_context():
             device.sync()
 
 
+def test_the_end_of_a_context_s_block_raises_a_failure_that_no_call_has_raised():
+    def leaves(*calls, orchestrate=lambda rt, x: user(rt)):
+        with pto.Context() as device:
+            device.dispatch(orchestrate, {}, {"x": device.empty(4)})
+            for call in calls:
+                call(device)
+
+    def catches(device):
+        with pytest.raises(pto.errors.EUSER, match="LookupError: mine"):
+            device.sync()
+
+    with pytest.raises(pto.errors.EUSER, match="LookupError: mine") as found:
+        leaves()
+    assert isinstance(found.value.__cause__, LookupError)
+    with pytest.raises(pto.errors.EKERNEL, match="ValueError: no number"):
+        leaves(orchestrate=lambda rt, x: rt.submit(pto.kernel()(fails), x))
+    with pytest.raises(ZeroDivisionError):
+        leaves(lambda device: 1 / 0)
+    leaves(catches)
+    leaves(catches, pto.Context.clear_error)
+    leaves(pto.Context.close)
+
+
 def test_a_device_tensor_is_told_with_its_label():
     with pto.Context() as device:
         device.empty(1)
@@ -255,6 +278,56 @@ def test_what_a_kernel_raised_is_told_where_the_orchestration_meets_its_status(r
     assert "LookupError: mine" in str(found)
     causes = [found.__cause__, found.__cause__ and found.__cause__.__cause__]
     assert any(isinstance(cause, LookupError) for cause in causes), causes
+
+
+def in_a_thread(call):
+    thread = threading.Thread(target=call)
+    thread.start()
+    thread.join()
+
+
+@pytest.mark.parametrize("engine", ("threads", "virtual"))
+def test_what_a_kernel_raised_is_of_its_own_run_alone(engine):
+    """Another run fails, and one goes well, while this one is under way."""
+    @pto.kernel
+    def fails_as(x: pto.inout, number: int):
+        raise ValueError(f"of run {number}")
+
+    def fails_in(number, then=lambda: None):
+        def run(rt):
+            x = rt.tensor(numpy.zeros(4, numpy.float32))
+            rt.submit(fails_as, x, number)
+            with pytest.raises(pto.errors.EKERNEL):
+                rt.read(x, 0)
+            then()
+
+        with pytest.raises(pto.errors.EKERNEL) as found:
+            with pto.Runtime(engine=engine, workers=2) as rt:
+                rt.run(run)
+        causes[number] = repr(found.value.__cause__)
+
+    def goes_well(within=lambda: None):
+        with pto.Runtime(engine=engine) as rt:
+            assert rt.run(lambda rt: (marks(rt, 1), within()))["tasks"] == 1
+
+    def beside_the_others():
+        in_a_thread(goes_well)
+        in_a_thread(lambda: fails_in(2))
+
+    causes = {}
+    fails_in(1, beside_the_others)
+    goes_well(lambda: in_a_thread(lambda: fails_in(3)))
+    assert causes == {number: f"ValueError('of run {number}')" for number in (1, 2, 3)}
+
+
+@pytest.mark.parametrize("judge, settings", [("observe", {}), ("observe", {"ranks": 2}), ("check", {}), ("explore", {})])
+def test_a_judge_of_a_program_whose_kernel_fails_raises(judge, settings):
+    program = pto.Program(lambda rt, x: rt.submit(pto.kernel()(fails), x), outputs={"x": ("f32", 4)})
+    with pytest.raises(pto.errors.EKERNEL, match="ValueError: no number") as found:
+        getattr(program, judge)(**settings)
+    assert isinstance(found.value.__cause__, ValueError)
+    with pytest.raises(pto.errors.EKERNEL, match="ValueError: no number"):
+        pto.assert_declared(program)
 
 
 def test_a_second_ctrl_c_ends_a_process_whose_kernel_does_not_return():

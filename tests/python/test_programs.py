@@ -200,3 +200,12 @@ def test_runs_outlive_what_made_them():
     runs = [program(twice_and_once).run(engine="virtual") for _ in range(3)]
     gc.collect()
     assert len({run.result["trace_digest"] for run in runs}) == 1
+
+
+@pytest.mark.parametrize("engine", ("threads", "virtual"))
+def test_a_timeline_is_of_every_run(engine):
+    def refused(rt, a, c):
+        raise LookupError("before any task")
+
+    assert [row for row in program(twice_and_once).run(engine=engine).timeline() if row["name"] == "add"]
+    assert not [row for row in program(refused).run(engine=engine).timeline() if row["name"] == "add"]

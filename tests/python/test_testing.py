@@ -109,6 +109,16 @@ def test_a_baseline_that_is_not_there_says_how_it_is_written(tmp_path):
         pto.assert_as_before(None, tmp_path / "none.json", "any")
 
 
+def test_a_golden_that_would_compare_nothing_or_another_shape_is_refused():
+    run = pto.Program(lambda rt, c: rt.submit(pto.kernels.fill, c, 1), outputs={"c": ("f32", (2, 2))}).run()
+    pto.assert_same(run, {"c": [[1, 1], [1, 1]]})
+    for golden, sentence in (({"c": 1.0}, r"the golden of c has shape \[\], and c \[2, 2\]"),
+                             ({"c": [[1, 1]]}, r"the golden of c has shape \[1, 2\], and c \[2, 2\]"),
+                             ({}, "the golden is empty"), ({"cc": 1.0}, "a golden of 'cc', which is no output; did you mean 'c'")):
+        with pytest.raises(ValueError, match=sentence):
+            pto.assert_same(run, golden)
+
+
 def test_settings_are_every_combination(tmp_path):
     said = ran(tmp_path, "-k", "test_ordered", "--collect-only")
     assert said.count("test_planted.py::test_ordered[") == 16

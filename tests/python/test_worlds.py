@@ -233,3 +233,30 @@ def test_wrong_calls_are_refused_with_the_librarys_sentence():
         pto.World(65, CHIP).run(beyond)
     with pto.Runtime() as rt, pytest.raises(pto.errors.ENOTSUP, match="the chip is alone"):
         rt.run(pto.Communicator)
+
+
+@pto.kernel
+def counts_up(x: pto.inout):
+    x += 1
+
+
+@pytest.mark.parametrize("what, call", [
+    ("counts_up: x", lambda rt, c, p, own: c.submit(counts_up, p)),
+    ("add: y", lambda rt, c, p, own: rt.submit(pto.kernels.add, own, own, p[:2])),
+    ("add: a", lambda rt, c, p, own: rt.submit(pto.kernels.add, p, own, own)),
+    ("fill: y", lambda rt, c, p, own: rt.submit(pto.kernels.fill, pto.hold(p), 1)),
+    ("a tensor that is read", lambda rt, c, p, own: rt.read(p, 0)),
+    ("a tensor that is written", lambda rt, c, p, own: rt.write(p, 0, 1)),
+    ("the tensor of `when`", lambda rt, c, p, own: rt.submit(pto.kernels.fill, own, 1, when=(p, "==", 0))),
+    ("a tensor of a collective", lambda rt, c, p, own: pto.Collectives(rt, 64).all_reduce(p, own)),
+    ("a tensor of the boundary", lambda rt, c, p, own: rt.record(lambda rt, x: None, pto.input(p))),
+])
+def test_the_window_of_another_rank_is_for_remote_kernels_alone(what, call):
+    def orchestrate(rt):
+        c = pto.Communicator(rt, 64, 2)
+        own = c.window("f32", 4)
+        rt.submit(pto.kernels.fill, c.peer(rt.rank, "f32", 4), 1)
+        call(rt, c, c.peer(1 - rt.rank, "f32", 4), own[:2] if what == "add: y" else own)
+
+    with pytest.raises(pto.errors.EINVAL, match=f"^{what} is in the window of another rank, which kernels that declare PTO_KERNEL_REMOTE"):
+        pto.World(2).run(orchestrate)
