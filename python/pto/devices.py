@@ -14,7 +14,7 @@ import threading
 
 import numpy
 
-from .kernel_objects import failure_behind
+from .kernel_objects import blamed, failure_behind
 from .library import Closable, Error, chars, config, errors, failure, ffi, fields, interruptible, lib, text
 from .runtime import Orchestrating, _label
 from .tensors import GOES_WITH_THE_RUN, Tensor, bytes_of, dtype_code, dtype_name, extents, like
@@ -127,7 +127,7 @@ class Context(Closable):
         if status < 0:
             self._told = text(lib.pto_context_error(self.c))
             error = failure(status, self._told)
-            raise error from self._exception or failure_behind(str(error))
+            raise error from blamed(self._exception) if self._exception is not None else failure_behind(str(error))
 
     def _wait(self, call, *arguments):
         self._refuse_close()

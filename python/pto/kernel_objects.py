@@ -30,7 +30,10 @@ class _Failure:
 
     def __init__(self, exception, kernel=None, words=None):
         self.exception, self.thread, self.kernel = exception, threading.get_ident(), kernel
-        self.words = words and words.encode(errors="backslashreplace").decode().split("\0")[0][:self.SHOWN]
+        if words is not None:
+            words = words.encode(errors="backslashreplace").decode().split("\0")[0][:self.SHOWN]
+            words = re.sub("[\x01-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]", "?", words)  # as runtime/base/utf8.h has it
+        self.words = words
 
     def is_told(self, sentence):
         return self.words is not None and self.kernel in sentence and self.words in sentence

@@ -139,6 +139,32 @@ def test_the_end_of_a_context_s_block_raises_a_failure_that_no_call_has_raised()
     leaves(pto.Context.close)
 
 
+@pytest.mark.parametrize("words", ("no number", "two\nlines", "a\0b", "\ud800 \u2028 é", "long " * 1000, ""))
+def test_a_failure_of_a_context_has_what_its_kernel_raised_as_cause(words):
+    """On a thread that is not the caller's."""
+    @pto.kernel
+    def raises(x: pto.output):
+        raise ValueError(words)
+
+    def twice(rt, x):
+        rt.submit(raises, x)
+        with pytest.raises(pto.errors.EKERNEL):
+            rt.read(x, 0)
+        with pytest.raises(pto.errors.EKERNEL) as found:
+            rt.submit(raises, x)
+        raise found.value
+
+    for orchestrate in (lambda rt, x: rt.submit(raises, x), twice):
+        with pto.Context() as device:
+            device.dispatch(orchestrate, {}, {"x": device.empty(4)})
+            with pytest.raises(pto.Error) as found:
+                device.sync()
+        cause = found.value.__cause__
+        while isinstance(cause, pto.Error):
+            cause = cause.__cause__
+        assert isinstance(cause, ValueError) and str(cause) == words
+
+
 def test_a_device_tensor_is_told_with_its_label():
     with pto.Context() as device:
         device.empty(1)
