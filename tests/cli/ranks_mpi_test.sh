@@ -55,7 +55,7 @@ done
 # As tests/long/worlds_mpi_test.sh, which has more of them.
 worlds() {
   mkdir "$work/worlds" && cp "$build/tests/world/world_random_test" "$build/libpto_mpi.so" "$work/worlds/" &&
-    PTO_RANDOM_WORLDS=300 timeout 100 mpirun --oversubscribe -n 2 "$work/worlds/world_random_test" >"$work/worlds/text" 2>&1 &&
+    PTO_RANDOM_WORLDS=1000 timeout 600 mpirun --oversubscribe -n 2 "$work/worlds/world_random_test" >"$work/worlds/text" 2>&1 &&
     [ "$(grep -c 'one of 2 processes' "$work/worlds/text")" = 2 ]
 }
 if [ -x "$build/tests/world/world_random_test" ]; then holds 'random programs of several ranks' worlds; fi
