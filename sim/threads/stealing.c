@@ -8,7 +8,7 @@ void pto_threads_stealing_init(struct pto_threads_stealing *stealing, void *mess
                         sizeof(struct pto_message) / sizeof(uint32_t), 0);
   stealing->enough = 2 * PTO_THREADS_BATCH * (worker_count - 1);
   pto_atomic_init(&stealing->is_open, worker_count > 1);
-  pto_atomic_init(&stealing->mean_ticks, 0);
+  pto_atomic_init(&stealing->most_taken, 1);
   for (uint32_t i = 0; i < PTO_THREADS_KERNELS; i++) pto_atomic_init(&stealing->kernel_ticks[i], 0);
 }
 
@@ -19,29 +19,39 @@ bool pto_threads_stealing_is_valid(const struct pto_threads_engine *engine) {
 static inline uint32_t kernel_entry(const struct pto_message *message) {
   return (uint32_t)(pto_mix64((uint64_t)(uintptr_t)message->run) % PTO_THREADS_KERNELS);
 }
-static inline bool kernels_are_short(const struct pto_threads_stealing *stealing) {
-  const uint64_t ticks = pto_atomic_load(&stealing->mean_ticks, memory_order_relaxed); /* relaxed: a hint */
-  return ticks != 0 && ticks < stealing->long_ticks;
-}
 
-/* A share of what is there; of long kernels one, as another thread may be free before this one comes to the next. */
 static inline uint32_t take(struct pto_threads_worker *worker, struct pto_message *batch) {
   struct pto_threads_engine *engine = worker->engine;
-  const uint32_t max = kernels_are_short(&engine->stealing) ? PTO_THREADS_BATCH : 1;
-  return pto_message_ring_take(&engine->stealing.ring, batch, max, engine->port.worker_count);
+  const uint32_t most = pto_atomic_load(&engine->stealing.most_taken, memory_order_relaxed);
+  return pto_message_ring_take(&engine->stealing.ring, batch, most, engine->port.worker_count);
 }
 
 /* ---- the control thread ---- */
 
-static void add_to_mean(_Atomic uint32_t *mean_ticks, uint64_t ticks) {
-  const uint64_t mean = pto_atomic_load(mean_ticks, memory_order_relaxed); /* relaxed: its own */
-  const uint64_t next = mean ? (7 * mean + ticks) / 8 : pto_max_u64(ticks, 1);
-  pto_atomic_store(mean_ticks, (uint32_t)pto_min_u64(next, UINT32_MAX), memory_order_relaxed);
+static inline bool kernels_are_short(const struct pto_threads_stealing *stealing) {
+  return stealing->mean_ticks != 0 && stealing->mean_ticks < stealing->long_ticks;
+}
+
+/* A share of what is there; of long kernels one, as another thread may be free before this one comes to the next. */
+static void choose_most_taken(struct pto_threads_stealing *stealing) {
+  pto_atomic_store(&stealing->most_taken, kernels_are_short(stealing) ? PTO_THREADS_BATCH : 1, memory_order_relaxed);
+}
+
+void pto_threads_stealing_begin_run(struct pto_threads_stealing *stealing, uint64_t long_ticks) {
+  stealing->long_ticks = long_ticks;
+  choose_most_taken(stealing);
+}
+
+static uint64_t next_mean(uint64_t mean, uint64_t ticks) {
+  return mean ? (7 * mean + ticks) / 8 : pto_max_u64(ticks, 1);
 }
 
 void pto_threads_note_sample(struct pto_threads_stealing *stealing, const struct pto_message *message, uint64_t ticks) {
-  add_to_mean(&stealing->mean_ticks, ticks);
-  add_to_mean(&stealing->kernel_ticks[kernel_entry(message)], ticks);
+  _Atomic uint32_t *kernel_ticks = &stealing->kernel_ticks[kernel_entry(message)];
+  const uint64_t mean = next_mean(pto_atomic_load(kernel_ticks, memory_order_relaxed), ticks); /* relaxed: its own */
+  pto_atomic_store(kernel_ticks, (uint32_t)pto_min_u64(mean, UINT32_MAX), memory_order_relaxed);
+  stealing->mean_ticks = next_mean(stealing->mean_ticks, ticks);
+  choose_most_taken(stealing);
 }
 
 static void publish(struct pto_threads_engine *engine) {

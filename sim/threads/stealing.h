@@ -50,12 +50,13 @@ struct pto_threads_stealing {
   uint32_t lone_end;   /* where is_lone: the ring's `written` behind the message */
   bool is_lone;        /* a message was offered alone: the control thread leaves it to a worker */
   uint64_t long_ticks; /* the first pause; constant while a run goes on */
+  uint64_t mean_ticks; /* of a kernel on the control thread; 0: not known */
   /* 1: workers take messages, written by worker 1.  0: none does, written by worker 1 or control.  Hands over nothing.
    */
   _Alignas(PTO_CACHE_LINE) _Atomic uint32_t is_open;
-  /* Control → workers: mean ticks of all kernels on the control thread, and of each; 0: not known.  Relaxed: nothing
-   * goes with them. */
-  _Atomic uint32_t mean_ticks;
+  /* Control → workers: messages that a thread takes at once.  Relaxed: nothing goes with it. */
+  _Atomic uint32_t most_taken;
+  /* Control → worker 1: the mean of each kernel; 0: not known.  Relaxed: nothing goes with it. */
   _Atomic uint32_t kernel_ticks[PTO_THREADS_KERNELS];
 };
 
@@ -97,9 +98,7 @@ static inline bool pto_threads_runs_at_once(struct pto_threads_stealing *stealin
 /* Any other message that MAY_MOVE. */
 void pto_threads_share(struct pto_threads_engine *engine, const struct pto_message *message);
 /* `long_ticks`: of a kernel that goes to a worker although it is alone. */
-static inline void pto_threads_stealing_begin_run(struct pto_threads_stealing *stealing, uint64_t long_ticks) {
-  stealing->long_ticks = long_ticks;
-}
+void pto_threads_stealing_begin_run(struct pto_threads_stealing *stealing, uint64_t long_ticks);
 /* Lets workers see what was shared, unless it is alone and short. */
 void pto_threads_offer(struct pto_threads_engine *engine);
 /* These two run messages, whose completions are then in the control thread's outbox.  False where there was none: */

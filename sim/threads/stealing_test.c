@@ -59,7 +59,8 @@ static struct pto_threads_stealing *stealing_of(struct pto_port *port) {
 }
 /* As if the control thread had measured it, of every kernel. */
 static void know(struct pto_threads_stealing *stealing, uint32_t ticks) {
-  pto_atomic_store(&stealing->mean_ticks, ticks, memory_order_relaxed);
+  stealing->mean_ticks = ticks;
+  pto_threads_stealing_begin_run(stealing, stealing->long_ticks);
   for (uint32_t i = 0; i < PTO_THREADS_KERNELS; i++)
     pto_atomic_store(&stealing->kernel_ticks[i], ticks, memory_order_relaxed);
 }
@@ -223,7 +224,7 @@ static void test_a_kernel_on_a_worker_is_compared_with_the_same_one(void **state
   assert_true(pto_atomic_load(&stealing->is_open, memory_order_relaxed));
   while (sent < 800) {
     know(stealing, UINT32_MAX);
-    pto_atomic_store(&stealing->mean_ticks, 1, memory_order_relaxed);
+    stealing->mean_ticks = 1;
     share_eight(port, &sent);
     assert_true(pto_atomic_load(&stealing->is_open, memory_order_relaxed));
   }
