@@ -174,6 +174,7 @@ static void test_a_far_write_is_told_of_the_nearest_array_alone(void **state) {
     const char *bug, *words;
   } told[] = {
       {"far_between", "writes bytes [-296372, -296368) of array x, which it does not declare"},
+      {"far_of_slot", "writes bytes [-200004, -200000) of array z (buffer 1), which it does not declare"},
       {"edge_before", "writes bytes [-262140, -262136) of array x (buffer 1), which it does not declare: 262136 bytes "
                       "before param 0 z"},
   };
