@@ -4,11 +4,11 @@
  * worker that has its core.
  *
  * While stealing is *open*, the control thread puts such kernels into one ring, and workers take them from there, a
- * share of what is left at a time.  Where the workers have enough, it runs the kernel itself, within its dispatch; and
- * it takes from the ring too before it would wait.  A kernel that is alone, with no other of its kind in flight,
- * stays with the control thread, so a chain stays where it is; but where kernels take as long as a pause, or how long
- * is not known yet, it goes to a worker, so that the control thread is free for what comes next.  While stealing is
- * *closed*, the control thread runs each kernel within its dispatch.
+ * share of what is left at a time, and where kernels are long one.  Where the workers have enough, it runs the kernel
+ * itself, within its dispatch; and it takes from the ring too before it would wait.  A kernel that is alone, with no
+ * other of its kind in flight, stays with the control thread, so a chain stays where it is; but where kernels take as
+ * long as a pause, or how long is not known yet, it goes to a worker, so that the control thread is free for what comes
+ * next.  While stealing is *closed*, the control thread runs each kernel within its dispatch.
  *
  * To share a kernel moves some cache lines between two processors, and what that takes differs by machine, and in time.
  * So it is measured: the control thread runs one kernel in PTO_THREADS_SAMPLE itself and reads the clock around it.
@@ -30,8 +30,7 @@
 #define PTO_THREADS_BATCH 16u
 /* Stealing pays while a kernel on a worker takes at most this percentage of its time on the control thread. */
 #define PTO_THREADS_PAYS 150u
-/* The control thread runs and times one kernel of this many: a prime, so that kernels that come in turns are all met.
- */
+/* The control thread runs and times one kernel of this many: a prime, so that of kernels in turns all are met. */
 #define PTO_THREADS_SAMPLE 61u
 /* Entries of a table of kernels; those that share one are taken for one kernel. */
 #define PTO_THREADS_KERNELS 64u
