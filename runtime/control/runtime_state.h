@@ -154,6 +154,7 @@ struct pto_runtime {
   uint64_t part_of;                         /* number of the task that ends the launch which is submitted now; 0 */
   bool has_listeners;                       /* call_list, recorded, the trace or a virtual clock see each submit */
   struct pto_template *templates;           /* template.h */
+  uint32_t templates_used;                  /* bit i: templates[i] has been filled since the begin of the run */
   struct pto_published_counters *published; /* NULL: they are not published */
   struct pto_doing doing;                   /* where the orchestration waits, or has been refused for ever */
   uint32_t failed_slot;                     /* of the task whose kernel failed; PTO_PICTURE_NONE */

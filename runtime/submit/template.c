@@ -96,7 +96,9 @@ static PTO_NOINLINE void remember(struct pto_runtime *rt, struct pto_template *t
     template->params[i] = (struct pto_template_param){request->params[i].mode, request->params[i].scalar_type};
   for (uint32_t i = 0; i < template->work.tensor_count; i++) remember_tensor(rt, template, i);
   template->buffer_changes = rt->buffers.changes;
-  template->id = pto_payload_pool_begin_template(&rt->payloads, (uint32_t)(template - rt->templates));
+  const uint32_t index = (uint32_t)(template - rt->templates);
+  rt->templates_used |= UINT32_C(1) << index;
+  template->id = pto_payload_pool_begin_template(&rt->payloads, index);
   template->work.payload->template_id = template->id;
 }
 
@@ -109,5 +111,6 @@ int pto_template_prepare_anew(struct pto_runtime *rt, struct pto_template *templ
 }
 
 void pto_templates_forget(struct pto_runtime *rt) {
-  for (uint32_t i = 0; i < PTO_TEMPLATES; i++) rt->templates[i].launch = (struct pto_launch){0};
+  for (; rt->templates_used; rt->templates_used &= rt->templates_used - 1)
+    rt->templates[__builtin_ctz(rt->templates_used)].launch = (struct pto_launch){0};
 }

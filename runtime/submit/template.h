@@ -158,7 +158,7 @@ static inline struct pto_template *pto_template_of(const struct pto_runtime *rt,
   if (PTO_UNLIKELY(!request->is_single)) return &rt->templates[PTO_TEMPLATES];
   return &rt->templates[kernel * UINT64_C(0x9e3779b97f4a7c15) >> 59];
 }
-_Static_assert(PTO_TEMPLATES == 1u << (64 - 59), "the hash is an index");
+_Static_assert(PTO_TEMPLATES == 1u << (64 - 59) && PTO_TEMPLATES <= 32, "the hash is an index, and one of a bit");
 
 /* What the submit asks for, checked and ready for its slot, in the work of its template, until the next submit; a
  * refusal leaves nothing behind. */

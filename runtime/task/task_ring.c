@@ -3,12 +3,16 @@
 
 #include <runtime/base/probe.h>
 
+/* What has small pages: as many slots as most programs ever touch.  A first touch costs more than a submit where the
+ * system is a virtual one, and a ring goes through all of its slots. */
+#define SMALL_BYTES (UINT64_C(1) << 17)
+
 bool pto_task_rings_init(struct pto_task_rings *rings, uint32_t window, void *arena, uint64_t heap_bytes) {
   *rings = (struct pto_task_rings){
       .window = window, .window_log2 = pto_log2_floor(window), .slot_mask = window * PTO_RING_COUNT - 1};
   uint64_t count = (uint64_t)window * PTO_RING_COUNT;
-  if (!pto_reserve_init(&rings->memory, count * (sizeof *rings->slots + sizeof *rings->cold + sizeof *rings->marks)))
-    return false;
+  const uint64_t bytes = count * (sizeof *rings->slots + sizeof *rings->cold + sizeof *rings->marks);
+  if (!pto_reserve_init_large(&rings->memory, bytes, SMALL_BYTES)) return false;
   rings->slots = rings->memory.addr;
   rings->cold = (struct pto_task_cold *)(void *)(rings->slots + count);
   rings->marks = (uint32_t *)(void *)(rings->cold + count);
