@@ -62,7 +62,7 @@ static bool reserve_window(struct pto_rank_comm *comm) {
   comm->signals = calloc(signals, sizeof *comm->signals);
   comm->notified = calloc(signals * comm->size, sizeof *comm->notified);
   comm->last_notified = calloc(signals, sizeof *comm->last_notified);
-  if (!comm->signals || !comm->notified || !comm->last_notified || !pto_reserve_init(&comm->window, spread) ||
+  if (!comm->signals || !comm->notified || !comm->last_notified || !pto_reserve_init_large(&comm->window, spread, 0) ||
       !pto_reserve_init(&comm->peers, spread * comm->size))
     return false;
   return mprotect(comm->peers.addr, spread * comm->size, PROT_NONE) == 0;
