@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every verb, with one failure at a time: the n-th allocation, open, read, write, rename, process ... fails.
+ * Every verb, with one failure at a time: the n-th allocation, open, read, write, rename, process ... fails.  The verbs
+ * are in faults_commands.h.
  *
  * Whatever fails, a verb ends as it does without the failure and with the same output and files, or with 2 or 3 and one
  * sentence; each file is whole or as it was, none is left beside, and no signal and no endless loop ends it.  A verb
  * runs in a process forked off, which is linked with calls that fail (tests/support/failing_calls.h); its own processes
  * are this program again.
  *
- * The first point of each kind, of the quick verbs, which is the same on every machine; with PTO_TEST_LONG all points.
- * PTO_FAULTS=PATTERN: only the commands that have it; PTO_FAULTS_AT=N: only the n-th of each kind.  To add a command: a
- * line in commands[].
+ * The first point of each kind, of the quick verbs, which is the same on every machine.  With PTO_TEST_LONG all points
+ * of all verbs that may end in another way: of the calls with the same stack, in the verb's process and those that it
+ * forks, the first, the second and the last fail (tests/support/failing_points.h says why); and as many processes as
+ * the machine has CPUs take the commands in turn, each in a folder of its own.
+ *
+ * PTO_FAULTS=PATTERN: only the commands that have it; PTO_FAULTS_AT=N: only the n-th of each kind; PTO_FAULTS_POINTS=N:
+ * so many of each kind, spread evenly, in place of those above.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +24,6 @@
 #include <stdlib.h>
 
 #include <cmocka.h>
-#include <jansson.h>
 
 #include <limits.h>
 #include <poll.h>
@@ -30,14 +34,20 @@
 #include <cli/main/verb.h>
 #include <runtime/base/base.h>
 #include <runtime/base/clock.h>
+#include <runtime/base/text.h>
+#include <tests/cli/faults_commands.h>
 #include <tests/support/failing_calls.h>
 #include <tests/support/failing_malloc.h>
+#include <tests/support/failing_points.h>
+#include <tests/support/file_alike.h>
 #include <tests/support/file_tree.h>
 #include <tests/support/temporary_path.h>
 
 enum {
-  POINTS = 1,      /* of a kind, without PTO_TEST_LONG */
-  MORE_POINTS = 2, /* of commands with + */
+  POINTS = 1,        /* of a kind, without PTO_TEST_LONG */
+  MORE_POINTS = 2,   /* of commands with + */
+  CHOSEN_POINTS = 0, /* in place of a number: those that failing_points_choose says */
+  ROOMS = 8,
   CPU_SECONDS = 5, /* after which a command has an endless loop */
   PATIENCE_SECONDS = 120,
   MOST_WORDS = 40,
@@ -57,127 +67,6 @@ static const char *const kinds[KIND_COUNT] = {
     [KIND_ROOM] = "no room in files behind byte",
 };
 
-#define RUN " --engine virtual --chip tiny"
-
-/* A program of the existing runtime, of three tensors of 16 floats; no output is judged. */
-#define MANIFEST(name, entry, scalars)                                                                                 \
-  "{\"format\": \"pto-adopted\", \"version\": 1, \"name\": \"" name                                                    \
-  "\", \"architecture\": \"a2a3\", \"mode\": \"tensormap_and_ringbuffer\", \"judge\": \"none\", \"orchestration\": "   \
-  "{\"source\": \"@/tests/compat/scenes/" name ".cpp\", \"entry\": \"" entry                                           \
-  "\"}, \"kernels\": [{\"func_id\": 0, \"core\": \"aiv\", \"name\": \"add\", \"source\": "                             \
-  "\"@/tests/compat/scenes/add.cpp\"}, {\"func_id\": 1, \"core\": \"aiv\", \"name\": \"scale\", \"source\": "          \
-  "\"@/tests/compat/scenes/scale_kernel.cpp\"}], \"tensors\": [{\"name\": \"a\", \"direction\": \"in\", \"dtype\": "   \
-  "\"f32\", \"shape\": [16], \"bytes\": \"a.bin\"}, {\"name\": \"b\", \"direction\": \"inout\", \"dtype\": \"f32\", "  \
-  "\"shape\": [16], \"bytes\": \"a.bin\"}, {\"name\": \"out\", \"direction\": \"out\", \"dtype\": \"f32\", "           \
-  "\"shape\": [16]}], \"scalars\": [" scalars "], \"clusters\": 8}\n"
-
-/* What commands read: files of these texts, and what these commands make, which do not fail. */
-static const struct {
-  const char *name, *text;
-} texts[] = {
-    {"cases.list", "vector_example" RUN "\ninplace_update" RUN "\n"},
-    {"changed.list", "vector_example" RUN " --deps pto\ninplace_update" RUN "\n"},
-    {"rows.csv",
-     "row,program,settings,tasks_submitted,aicore_tasks,wait_edges,metric,value_us,spread_percent,date,era,source,"
-     "set,base,run,chip\n"
-     "narrow,,,,,,makespan,2.34,,,,,mine,,spmd --set tasks=aiv:48,@/tests/regress/plain.ini\n"},
-    {"order.save",
-     "# ptosim explore: inplace_update, rules pto: schedule newest, shrunk\nhold 0.0.1.0 until 1.0.1.0\n"},
-    {"a.bin", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"},
-    {"scale.json", MANIFEST("scale", "scale_entry", "{\"name\": \"factor\", \"bits\": \"0x40200000\"}")},
-    {"luck.json", MANIFEST("luck", "luck_entry", "")},
-    {"data/rows.csv", "row,metric,value_us,era,set,date,source\n"
-                      "PAU C2,orchestrator,300,wiring in scheduler,calibrate,2026-01-01,ours\n"},
-    {"data/host.csv", "key,value,low,high,unit,note,source\ncompletion_by_register,,150,,ns,,same\n"},
-};
-static const char *const preparations[] = {
-    "run vector_example --quiet --json a.json --stats --no-gains --deps-json a.deps" RUN,
-    "run inplace_update --quiet --json b.json --stats --no-gains --deps-json b.deps" RUN,
-    "run vector_example --quiet --dump 1 kept" RUN,
-    "regress cases.list --update --quiet",
-    "explore vector_example --schedules 4 --quiet --shard 1/2 --json 1.lines --chip tiny",
-    "explore vector_example --schedules 4 --quiet --shard 2/2 --json 2.lines --chip tiny",
-    "import @/tests/fuzz/corpus/capture_fuzz/deps -o capture.json --quiet",
-};
-
-/* Their objects are kept, so that only luck.json is compiled at each point. */
-static const char *const adopting[] = {"adopt scale.json --quiet"};
-
-/* Those with ~ take long: only with PTO_TEST_LONG.  + is for more points, where it is not the first that finds what was
- * wrong once; ! for what is refused.  What needs a compiler of C++ or Python's onnx is left out where
- * that is not there. */
-static const char *const commands[] = {
-    "help",
-    "--version",
-    "list programs",
-    "list programs vector_example",
-    "list kernels matmul",
-    "list ops add",
-    "list models gpt2",
-    "list chips tiny --json chip.json",
-    "list programs vector_example --timeout 60",
-    "op support add --json op.json",
-    "op test add --dtype f32 --shape 16 --layout contiguous --json op.json",
-    "op test graph:relu --dtype f32 --shape 16 --json op.json",
-    "op perf add --dtype f32 --shape 16 --json op.json",
-    "~op perf graph:relu --dtype f32 --shape 16 --json op.json",
-    "run vector_example" RUN,
-    "run train_mlp --set steps=2 --set check=false --set checkpoint=mlp.webnn" RUN,
-    "~explore kv_cache --set steps=2 --schedules 2 --chip tiny",
-    "graph @/tests/fuzz/corpus/graph_text_fuzz/all_operations.webnn --save graph.webnn",
-    "~run vector_example --engine threads --workers 2 --chip tiny",
-    "run vector_example --json run.json --stats --trace run.trace --report run.html --dot run.dot --deps-json run.deps "
-    "--junit "
-    "run.xml --dump 0 kept2 --output f=f.npy" RUN,
-    "run vector_example --trace run.json.gz" RUN,
-    "run vector_example --trace run.pftrace" RUN,
-    "run errors/heap --json run.json --waits-dot waits.dot" RUN,
-    "run war_reuse --deps pto --policy lifo --json run.json" RUN,
-    "check vector_example --chip tiny --json check.json --report check.html",
-    "check inplace_update --deps pto --chip tiny --json check.json --sarif check.sarif --junit check.xml",
-    "check vector_example --observe --chip tiny --json check.json",
-    "~check vector_example --advise --chip tiny --json check.json",
-    "why inplace_update 0 1 --chip tiny --json why.json",
-    "explore vector_example --schedules 3 --chip tiny --json explore.json",
-    "explore vector_example --all --chip tiny --json explore.json",
-    "~explore inplace_update --deps pto --replay newest --chip tiny --json explore.json",
-    "explore inplace_update --deps pto --replay order.save --chip tiny",
-    "explore inplace_update --deps pto --schedules 20 --chip tiny --json explore.json --save explore.save",
-    "~explore vector_example --schedules 4 --quiet --shard 1/2 --json 1.lines --chip tiny",
-    "merge 1.lines 2.lines --json merge.json",
-    "import @/tests/fuzz/corpus/capture_fuzz/deps -o import.json",
-    "run capture.json --chip tiny --json run.json",
-    "diff a.deps b.deps --json diff.json",
-    "compare a.json b.json --json compare.json --report compare.html --junit compare.xml",
-    "compare cases.list.baseline cases.list.baseline",
-    "task kept/1 --json task.json",
-    "graph @/tests/fuzz/corpus/graph_json_fuzz/all_operations.json --json graph.json --dot graph.dot",
-    "graph @/tests/fuzz/corpus/graph_json_fuzz/all_operations.json --save graph.json --save-weights safetensors",
-    "graph @/tests/fuzz/corpus/graph_json_fuzz/all_operations.json --save graph.json --save-weights manifest",
-    "graph @/tests/fuzz/corpus/graph_json_fuzz/all_operations.json --run --compare reference --json graph.json" RUN,
-    "graph @/tests/fuzz/corpus/graph_json_fuzz/all_operations.json --run --check --json graph.json" RUN,
-    "~graph model.onnx --run --json graph.json --save graph.webnn" RUN,
-    "~run all_reduce --ranks 2 --json run.json --trace run.trace --report run.html --junit run.xml" RUN,
-    "~run all_reduce --ranks 2 --comm-stats --stats --no-gains --dot run.dot --deps-json run.deps" RUN,
-    "check all_reduce --ranks 2 --chip tiny --json check.json --sarif check.sarif",
-    "~check tensor_parallel_mlp --ranks 2 --observe --chip tiny --json check.json",
-    "~why all_reduce 0.0 1.0 --ranks 2 --chip tiny --json why.json",
-    "+explore all_reduce --ranks 2 --schedules 2 --chip tiny --json explore.json",
-    "~predict all_reduce --ranks 2 --chip tiny --runs 1 --json predict.json",
-    "suite vector_example --engine virtual --chip tiny --json suite.json --junit suite.xml",
-    "~predict vector_example --chip tiny --runs 2 --json predict.json",
-    "~what-if vector_example --chip tiny --jobs 1 --json what.json",
-    "~validate rows.csv --runs 0 -o page.md --json validate.json",
-    "~calibrate --chip a2a3 --data data -o chip.ini",
-    "~regress cases.list --json regress.json --report regress.html --junit regress.xml",
-    "regress changed.list --baseline cases.list.baseline --update --quiet",
-    "!adopt nothing.json",
-    "~adopt scale.json --json adopt.json --junit adopt.xml",
-    "~adopt luck.json --engine virtual --json adopt.json",
-    "~check scale.json --deps pto --json check.json",
-    "~perf vector_example --chip tiny",
-};
-
 /* ---- one run ---- */
 
 struct outcome {
@@ -187,10 +76,20 @@ struct outcome {
   struct pto_file_tree files; /* standard output is the file ".out" */
 };
 
+/* What a process of this test shares with those that it forks to run a command. */
 static struct shared { uint64_t counts[KIND_COUNT]; } * shared;
-static char work[TEMPORARY_PATH_BYTES], sources[PATH_MAX];
-static char stripped[TEMPORARY_PATH_BYTES]; /* programs: lines of sources, which may be absent, are in no output */
+static struct failing_points *met; /* NULL: calls are not written down */
+/* What all processes of this test share. */
+static struct totals { uint64_t commands, tried, failed, stacks; } * totals;
+
+static pid_t first_process;
+static char folder[TEMPORARY_PATH_BYTES]; /* of this test, with all that follow */
+static char work[TEMPORARY_PATH_BYTES + 16], sources[PATH_MAX];
+static char stripped[TEMPORARY_PATH_BYTES + 16]; /* programs: lines of sources, which may be absent, are in no output */
 static struct pto_file_tree before;
+
+static void see_call(uint32_t kind, uint64_t n) { failing_points_add(met, kind, n); }
+static void see_allocation(uint64_t n) { failing_points_add(met, KIND_MEMORY, n); }
 
 static void arm(int kind, uint64_t n) {
   const struct rlimit room = {n - 1, n - 1}, cpu = {CPU_SECONDS, CPU_SECONDS};
@@ -199,6 +98,10 @@ static void arm(int kind, uint64_t n) {
   allocation_count = 0;
   memset(call_counts, 0, sizeof call_counts);
   fail_stays = kind == KIND_ALL_MEMORY;
+  if (kind == FAILING_NOTHING && met) {
+    call_seen = see_call;
+    allocation_seen = see_allocation;
+  }
   if (kind == KIND_MEMORY || kind == KIND_ALL_MEMORY)
     fail_countdown = (uint32_t)n;
   else if (kind < FAILING_KIND_COUNT) {
@@ -233,6 +136,8 @@ _Noreturn static void act(const char *command, int err, int kind, uint64_t n) {
   arm(kind, n);
   const int code = pto_ptosim(count, words);
   fail_countdown = call_countdown = 0;
+  call_seen = NULL;
+  allocation_seen = NULL;
   memcpy(shared->counts, call_counts, sizeof call_counts);
   shared->counts[KIND_MEMORY] = shared->counts[KIND_ALL_MEMORY] = allocation_count;
   exit(code);
@@ -278,100 +183,14 @@ static void run(const char *command, int kind, uint64_t n, struct outcome *outco
 
 /* ---- what may be ---- */
 
-/* Where two texts come apart: their ends, where they do not.  Times of this machine differ from run to run: numbers,
- * and blanks that align them, are not looked at. */
-static void come_apart(const char **a, const char **b, bool has_times) {
-  static const char skipped[] = "0123456789. -+eumnspx%#\xc2\xb5";
-  for (;; ++*a, ++*b) {
-    if (has_times) {
-      *a += strspn(*a, skipped);
-      *b += strspn(*b, skipped);
-    }
-    if (**a != **b || !**a) return;
-  }
-}
-
-static bool is_alike(const char *a, const char *b, bool has_times) {
-  come_apart(&a, &b, has_times);
-  return *a == *b;
-}
-
-/* What perf prints of samples, which fall anywhere: of two texts that have them what stands before. */
-static bool is_alike_but_for_samples(const char *a, const char *b) {
-  static const char samples[] = " samples of ";
-  const char *const ends[] = {strstr(a, samples), strstr(b, samples)};
-  if (!ends[0] || !ends[1]) return false;
-  char *heads[] = {strndup(a, (size_t)(ends[0] - a)), strndup(b, (size_t)(ends[1] - b))};
-  assert_true(heads[0] && heads[1]);
-  const bool is_so = is_alike(heads[0], heads[1], true);
-  free(heads[0]);
-  free(heads[1]);
-  return is_so;
-}
-
-static bool is_same(const struct pto_tree_file *a, const struct pto_tree_file *b, bool has_times) {
-  if (!a || !b) return false;
-  if (a->size == b->size && memcmp(a->bytes, b->bytes, a->size) == 0) return true;
-  return has_times && (is_alike(a->bytes, b->bytes, true) || is_alike_but_for_samples(a->bytes, b->bytes));
-}
-
 struct expected {
   struct outcome outcome, again; /* what two runs without a failure left: where they differ, times stand */
 };
 
-static bool ends_with(const char *text, const char *end) {
-  const size_t length = strlen(text), end_length = strlen(end);
-  return length >= end_length && strcmp(text + length - end_length, end) == 0;
-}
-
 static bool has_times(const struct expected *expected, const char *path) {
   const struct pto_tree_file *one = pto_file_tree_find(&expected->outcome.files, path),
                              *two = pto_file_tree_find(&expected->again.files, path);
-  return strcmp(path, ".out") == 0 || ends_with(path, ".xml") || !is_same(one, two, false);
-}
-
-/* JSON that differs in what the program's file says, which may not be there to be read: the function and the line of a
- * place. */
-static void leave_out(json_t *value) {
-  static const char *const places[] = {"function", "line"};
-  const char *key;
-  json_t *member;
-  size_t i;
-  for (size_t k = 0; k < PTO_ARRAY_LENGTH(places); k++) json_object_del(value, places[k]);
-  json_object_foreach(value, key, member) leave_out(member);
-  for (i = json_array_size(value); i-- > 0;) {
-    member = json_array_get(value, i);
-    const char *kind = json_string_value(json_object_get(member, "kind"));
-    if (kind && strcmp(kind, "function") == 0) /* SARIF's */
-      json_array_remove(value, i);
-    else
-      leave_out(member);
-  }
-}
-
-static char *text_without(const struct pto_tree_file *file) {
-  json_t *root = json_loadb(file->bytes, file->size, JSON_REJECT_DUPLICATES, NULL);
-  leave_out(root);
-  char *text = json_dumps(root, JSON_COMPACT);
-  json_decref(root);
-  return text;
-}
-
-static bool differs_in_places(const struct pto_tree_file *got, const struct pto_tree_file *good) {
-  char *both[] = {text_without(got), text_without(good)};
-  const bool is_so = both[0] && both[1] && is_alike(both[0], both[1], true);
-  free(both[0]);
-  free(both[1]);
-  return is_so;
-}
-
-/* A report of what failed, or one that tells less, from its first byte to its last. */
-static bool is_whole(const struct pto_tree_file *file) {
-  json_t *root = json_loadb(file->bytes, file->size, JSON_REJECT_DUPLICATES, NULL);
-  if (root) return json_decref(root), true;
-  return ends_with(file->bytes, "</html>\n") || ends_with(file->bytes, "</testsuite>\n") ||
-         (ends_with(file->path, ".dot") && ends_with(file->bytes, "}\n")) ||
-         (ends_with(file->path, ".md") && ends_with(file->bytes, "\n"));
+  return strcmp(path, ".out") == 0 || pto_text_ends_with(path, ".xml") || !pto_file_is_same(one, two, false);
 }
 
 /* Whether some file has the words, and none has them without the failure. */
@@ -416,19 +235,19 @@ static const char *judge_files(const struct expected *expected, const struct out
     if (is_out && (!has_ended_well || code > PTO_EXIT_FINDINGS || may_tell_less)) continue;
     if (is_out && has_estimates) continue;
     if (is_of_cache(file->path)) continue;
-    if (is_short && (is_out || is_whole(file)) && !hides_lost(file)) continue;
+    if (is_short && (is_out || pto_file_is_whole(file)) && !hides_lost(file)) continue;
     const struct pto_tree_file *good = pto_file_tree_find(all, file->path);
-    if (is_same(file, good, has_times(expected, file->path))) continue;
-    if (may_miss_places && good && differs_in_places(file, good)) continue;
-    if (good && has_estimates && is_whole(file)) continue;
-    if (may_tell_less && good && is_whole(file)) continue;
+    if (pto_file_is_same(file, good, has_times(expected, file->path))) continue;
+    if (may_miss_places && good && pto_file_differs_in_places(file, good)) continue;
+    if (good && has_estimates && pto_file_is_whole(file)) continue;
+    if (may_tell_less && good && pto_file_is_whole(file)) continue;
     if (kind == FAILING_MAP && strncmp(file->path, "kept2/", 6) == 0)
       continue; /* arrays lie elsewhere, and a dump numbers them by address */
-    if (!has_ended_well && is_same(file, pto_file_tree_find(&before, file->path), false)) continue;
-    if (!has_ended_well && good && is_whole(file)) continue;
+    if (!has_ended_well && pto_file_is_same(file, pto_file_tree_find(&before, file->path), false)) continue;
+    if (!has_ended_well && good && pto_file_is_whole(file)) continue;
     if (!good) return snprintf(text, size, "%s is left, %zu bytes", file->path, file->size), text;
     const char *here = file->bytes, *there = good->bytes;
-    come_apart(&here, &there, has_times(expected, file->path));
+    pto_text_come_apart(&here, &there, has_times(expected, file->path));
     const ptrdiff_t begin = here - file->bytes, end = there - good->bytes;
     snprintf(text, size, "%s is another: from byte %td on %.80s in place of %.80s", file->path, begin,
              file->bytes + (begin < 40 ? 0 : begin - 40), good->bytes + (end < 40 ? 0 : end - 40));
@@ -452,7 +271,7 @@ static bool tells_failed_row(const struct expected *expected, const struct outco
     const struct pto_tree_file *good = pto_file_tree_find(&expected->outcome.files, got->files.files[i].path);
     const char *bytes = got->files.files[i].bytes;
     const bool is_told = strcasestr(bytes, "fail") || (has_rows && strstr(bytes, "not built"));
-    if (is_told && good && !is_same(&got->files.files[i], good, true)) return true;
+    if (is_told && good && !pto_file_is_same(&got->files.files[i], good, true)) return true;
   }
   return false;
 }
@@ -489,16 +308,14 @@ static const char *judge(const struct expected *expected, const struct outcome *
 
 /* ---- all of them ---- */
 
-static uint64_t tried, failed;
-
 static void try_point(const char *command, const struct expected *expected, int kind, uint64_t n) {
   static struct outcome got;
   char text[512];
   run(command, kind, n, &got);
   const char *wrong = judge(expected, &got, kind, text, sizeof text);
-  tried++;
+  __atomic_add_fetch(&totals->tried, 1, __ATOMIC_RELAXED);
   if (wrong) {
-    failed++;
+    __atomic_add_fetch(&totals->failed, 1, __ATOMIC_RELAXED);
     const struct pto_tree_file *out = pto_file_tree_find(&got.files, ".out");
     printf("ptosim %s\n    %s %llu: %s (exit status %d)\n      %.300s\n      %.300s\n", command, kinds[kind],
            (unsigned long long)n, wrong, WEXITSTATUS(got.status), got.err, out ? out->bytes : "");
@@ -513,36 +330,53 @@ static uint64_t largest(const struct pto_file_tree *tree) {
   return size;
 }
 
+/* Some of a kind, spread evenly over all. */
+static void try_some(const char *command, const struct expected *expected, int kind, uint64_t all, uint64_t points) {
+  const uint64_t count = pto_min_u64(all, points);
+  for (uint64_t i = 0; i < count; i++) try_point(command, expected, kind, 1 + i * all / count);
+}
+
+static void try_chosen(const char *command, const struct expected *expected, uint64_t begin_ns) {
+  uint64_t stacks;
+  const uint64_t calls = met->count;
+  if (calls > MOST_POINTS) fail_msg("ptosim %s: %llu calls are too many", command, (unsigned long long)calls);
+  const size_t count = failing_points_choose(met, &stacks);
+  for (size_t i = 0; i < count; i++) {
+    const struct failing_point point = met->points[i];
+    try_point(command, expected, (int)point.kind, point.n);
+    if (point.kind == KIND_MEMORY) try_point(command, expected, KIND_ALL_MEMORY, point.n);
+  }
+  __atomic_add_fetch(&totals->stacks, stacks, __ATOMIC_RELAXED);
+  printf("%5.1f s, %llu calls, %llu stacks, %zu points: %s\n", (double)(pto_clock_ns() - begin_ns) / 1e9,
+         (unsigned long long)calls, (unsigned long long)stacks, count, command);
+  fflush(stdout);
+}
+
 /* is_refused: it ends with PTO_EXIT_USAGE without a failure, too. */
 static void try_command(const char *command, bool is_refused, uint64_t points) {
   static struct expected expected;
-  uint64_t counts[KIND_COUNT];
   const uint64_t begin_ns = pto_clock_ns();
   const char *only = getenv("PTO_FAULTS_AT");
   has_rows = strncmp(command, "adopt ", strlen("adopt ")) == 0;
   uses_threads = strstr(command, "op test graph") || strstr(command, "--engine threads") || strstr(command, "perf ") ||
                  strstr(command, "--ranks");
-  run(command, 0, 1, &expected.outcome);
-  memcpy(counts, shared->counts, sizeof counts);
-  run(command, 0, 1, &expected.again);
-  counts[KIND_ROOM] = largest(&expected.outcome.files);
-  if (getenv("PTO_FAULTS_COUNTS")) {
-    printf("%-60.60s ends with %d:", command, WEXITSTATUS(expected.outcome.status));
-    for (int kind = 1; kind < KIND_COUNT; kind++) printf(" %llu", (unsigned long long)counts[kind]);
-    printf(" %llu ms\n%s", (unsigned long long)(pto_clock_ns() - begin_ns) / 2000000,
-           WEXITSTATUS(expected.outcome.status) ? expected.outcome.err : "");
-  }
+  run(command, FAILING_NOTHING, 1, &expected.again);
+  if (met) met->count = 0;
+  run(command, FAILING_NOTHING, 1, &expected.outcome);
   assert_true(WIFEXITED(expected.outcome.status));
   if (!is_refused && WEXITSTATUS(expected.outcome.status) >= PTO_EXIT_USAGE && !strstr(command, "errors/"))
     fail_msg("ptosim %s ends with %d: %s", command, WEXITSTATUS(expected.outcome.status), expected.outcome.err);
-  for (int kind = 1; kind < KIND_COUNT; kind++) {
-    if (only) {
-      try_point(command, &expected, kind, strtoull(only, NULL, 10));
-      continue;
-    }
-    const uint64_t most = kind == KIND_ROOM ? pto_min_u64(points, 8) : points;
-    const uint64_t count = pto_min_u64(counts[kind], most);
-    for (uint64_t i = 0; i < count; i++) try_point(command, &expected, kind, 1 + i * counts[kind] / count);
+  const uint64_t room = largest(&expected.outcome.files);
+  if (only) {
+    for (int kind = 1; kind < KIND_COUNT; kind++) try_point(command, &expected, kind, strtoull(only, NULL, 10));
+  } else if (points == CHOSEN_POINTS) {
+    try_some(command, &expected, KIND_ROOM, room, ROOMS);
+    try_chosen(command, &expected, begin_ns);
+  } else {
+    uint64_t counts[KIND_COUNT];
+    memcpy(counts, shared->counts, sizeof counts);
+    for (int kind = 1; kind < KIND_ROOM; kind++) try_some(command, &expected, kind, counts[kind], points);
+    try_some(command, &expected, KIND_ROOM, room, pto_min_u64(points, ROOMS));
   }
   pto_file_tree_fini(&expected.outcome.files);
   pto_file_tree_fini(&expected.again.files);
@@ -564,22 +398,78 @@ static bool is_needed(const char *words) {
 
 static bool is_adopting(const char *command) { return strstr(command, "scale.json") || strstr(command, "luck.json"); }
 
-static void test_every_verb_ends_well_or_with_a_sentence_whatever_fails(void **state) {
+/* Takes commands, as the other processes of the test do, until none is left. */
+static void take_commands(void) {
   const char *points = getenv("PTO_FAULTS_POINTS");
   const bool is_long = getenv("PTO_TEST_LONG") != NULL;
-  if (!PTO_HAS_FAILING_MALLOC) skip();
-  for (size_t i = 0; i < PTO_ARRAY_LENGTH(commands); i++) {
+  for (size_t i; (i = __atomic_fetch_add(&totals->commands, 1, __ATOMIC_RELAXED)) < PTO_ARRAY_LENGTH(commands);) {
     if ((!has_onnx && strstr(commands[i], ".onnx")) || (!has_cxx && is_adopting(commands[i]))) continue;
     const char mark = strchr("~+!", commands[i][0]) ? commands[i][0] : ' ';
     if (is_chosen(commands[i]) && (getenv("PTO_FAULTS") || is_long || mark != '~'))
       try_command(commands[i] + (mark != ' '), mark == '!',
                   points        ? strtoull(points, NULL, 10)
-                  : is_long     ? UINT64_MAX
+                  : is_long     ? CHOSEN_POINTS
                   : mark == '+' ? MORE_POINTS
                                 : POINTS);
   }
-  printf("%llu failures tried\n", (unsigned long long)tried);
-  assert_int_equal(failed, 0);
+}
+
+static void *share(size_t size) {
+  void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  assert_true(memory != MAP_FAILED);
+  return memory;
+}
+
+/* Of the long form: what another process of it does. */
+static void take_commands_beside(int number) {
+  snprintf(work, sizeof work, "%s/%d", folder, number);
+  assert_int_equal(mkdir(work, 0777), 0);
+  assert_int_equal(chdir(work), 0);
+  shared = share(sizeof *shared);
+  met = failing_points_map();
+  assert_non_null(met);
+  take_commands();
+}
+
+static void test_every_verb_ends_well_or_with_a_sentence_whatever_fails(void **state) {
+  const int processes = getenv("PTO_TEST_LONG") ? (int)sysconf(_SC_NPROCESSORS_ONLN) : 0;
+  int failed = 0;
+  if (!PTO_HAS_FAILING_MALLOC) skip();
+  for (int i = 1; i <= processes; i++) {
+    fflush(NULL);
+    const pid_t process = fork();
+    assert_true(process >= 0);
+    if (process > 0) continue;
+    take_commands_beside(i);
+    exit(EXIT_SUCCESS);
+  }
+  for (int i = 1; i <= processes; i++) {
+    int status;
+    assert_true(wait(&status) > 0);
+    failed += status != 0;
+  }
+  take_commands();
+  printf("%llu failures tried", (unsigned long long)totals->tried);
+  if (totals->stacks > 0) printf(", of %llu call stacks", (unsigned long long)totals->stacks);
+  printf("\n");
+  assert_int_equal(failed + (int)totals->failed, 0);
+}
+
+static void test_chosen_are_the_first_the_second_and_the_last_of_each_stack(void **state) {
+  static const uint32_t wanted[][2] = {{1, 1}, {1, 2}, {1, 1000}, {1, 1001}, {2, 1}};
+  uint64_t stacks;
+  struct failing_points *all = failing_points_map();
+  assert_non_null(all);
+  for (uint64_t n = 1; n <= 1000; n++) failing_points_add(all, 1, n);
+  failing_points_add(all, 1, 1001);
+  failing_points_add(all, 2, 1);
+  assert_int_equal(failing_points_choose(all, &stacks), PTO_ARRAY_LENGTH(wanted));
+  assert_int_equal(stacks, 3);
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(wanted); i++) {
+    assert_int_equal(all->points[i].kind, wanted[i][0]);
+    assert_int_equal(all->points[i].n, wanted[i][1]);
+  }
+  munmap(all, sizeof *all);
 }
 
 /* ---- around it ---- */
@@ -647,19 +537,23 @@ static bool find_build(char build[PATH_MAX]) {
 static int setup(void **state) {
   char build[PATH_MAX], command[3 * PATH_MAX];
   if (!find_build(build)) return -1;
-  temporary_template(stripped, "pto_faults_programs");
-  if (!mkdtemp(stripped)) return -1;
-  snprintf(command, sizeof command,
-           "mkdir '%s/errors' && cd '%s/programs' && for p in vector_example inplace_update war_reuse spmd errors/heap "
-           "all_reduce tensor_parallel_mlp kv_cache train_mlp paged_attention_unroll; do "
-           "strip -g -o '%s'/$p.so $p.so || exit 1; done",
-           stripped, build, stripped);
+  temporary_template(folder, "pto_faults");
+  if (!mkdtemp(folder)) return -1;
+  snprintf(stripped, sizeof stripped, "%s/programs", folder);
+  snprintf(work, sizeof work, "%s/0", folder);
+  snprintf(
+      command, sizeof command,
+      "mkdir -p '%s/errors' && cd '%s/programs' && for p in vector_example inplace_update war_reuse spmd errors/heap "
+      "all_reduce tensor_parallel_mlp kv_cache train_mlp paged_attention_unroll; do "
+      "strip -g -o '%s'/$p.so $p.so || exit 1; done",
+      stripped, build, stripped);
   if (system(command) != 0) return -1;
   setenv("PTO_PROGRAM_PATH", stripped, 1);
   setenv("PTO_FAULTS_ACT", "1", 1);
-  shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  temporary_template(work, "pto_faults");
-  if (shared == MAP_FAILED || !getcwd(sources, sizeof sources) || !mkdtemp(work) || chdir(work) != 0) return -1;
+  first_process = getpid();
+  totals = share(sizeof *totals);
+  shared = share(sizeof *shared);
+  if (!getcwd(sources, sizeof sources) || mkdir(work, 0777) != 0 || chdir(work) != 0) return -1;
   has_onnx = is_needed(".onnx") && make_onnx(build);
   make_texts();
   if (!prepare(preparations, PTO_ARRAY_LENGTH(preparations))) return -1;
@@ -669,13 +563,15 @@ static int setup(void **state) {
 
 static int teardown(void **state) {
   char command[2 * PATH_MAX];
-  snprintf(command, sizeof command, "rm -rf '%s' '%s'", work, stripped);
   pto_file_tree_fini(&before);
+  if (getpid() != first_process) return 0;
+  snprintf(command, sizeof command, "rm -rf '%s'", folder);
   return chdir("/") == 0 ? system(command) : -1;
 }
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_chosen_are_the_first_the_second_and_the_last_of_each_stack),
       cmocka_unit_test(test_every_verb_ends_well_or_with_a_sentence_whatever_fails),
   };
   /* A process that a verb has started, which is to be ptosim. */

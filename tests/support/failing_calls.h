@@ -48,9 +48,11 @@ enum failing_kind {
 static enum failing_kind failing_kind;
 static uint32_t call_countdown; /* the n-th call of the kind from now on fails; 0: none */
 static uint64_t call_counts[FAILING_KIND_COUNT];
+static void (*call_seen)(uint32_t kind, uint64_t n); /* is told of each call, where it is set */
 
 static bool is_call_failing(enum failing_kind kind, int reason) {
-  __atomic_add_fetch(&call_counts[kind], 1, __ATOMIC_RELAXED);
+  const uint64_t n = __atomic_add_fetch(&call_counts[kind], 1, __ATOMIC_RELAXED);
+  if (call_seen) call_seen(kind, n);
   if (kind != failing_kind || call_countdown == 0 || --call_countdown > 0) return false;
   errno = reason;
   return true;

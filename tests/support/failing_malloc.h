@@ -24,6 +24,7 @@ static UNUSED uint32_t fail_countdown; /* the n-th allocation from now on fails;
 static UNUSED bool fail_stays;         /* and so do all that follow */
 static UNUSED int64_t live_blocks;
 static UNUSED uint64_t allocation_count;
+static UNUSED void (*allocation_seen)(uint64_t n); /* is told of each, where it is set */
 #undef UNUSED
 
 #if PTO_HAS_FAILING_MALLOC
@@ -39,6 +40,7 @@ static void *counted(void *block) {
   return block;
 }
 static bool is_failing(void) {
+  if (allocation_seen) allocation_seen(allocation_count + 1);
   if (fail_countdown == 0 || --fail_countdown > 0) return false;
   fail_countdown = fail_stays;
   errno = ENOMEM;
