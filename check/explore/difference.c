@@ -11,6 +11,7 @@
 #include <check/explore/shrink.h>
 #include <formats/units.h>
 #include <runtime/base/text.h>
+#include <runtime/control/runtime_state.h>
 #include <runtime/port/core_port.h>
 
 /* ---- in words ---- */
@@ -85,7 +86,7 @@ struct telling {
   char common[320], reason[960], remedy[160];
 };
 
-#define CORES_REMEDY "order these cores with `pto_core_signal` and `pto_core_wait`"
+#define CORES_REMEDY "order these cores with `pto_core_signal` and `pto_core_wait`, or with a barrier"
 
 /* Why an order may matter that no declared byte explains. */
 #define BY_ITSELF "the orchestration changes, frees or reads memory by itself, without waiting"
@@ -164,9 +165,11 @@ static void describe_position(const struct pto_explore *explore, const struct pt
   set_tasks(explore, hold->event.task, PTO_FINDING_NONE, &telling->finding);
   pto_finding_say_places(&telling->finding, place, sizeof place);
   telling->finding.group = group_of(explore, hold->event.task, hold->event.task);
-  if (accesses > pto_explore_accesses(usual))
+  if (accesses > pto_explore_accesses(usual)) /* so the rules let it wait for writers alone, or for none */
     snprintf(telling->remedy, sizeof telling->remedy,
-             "let the orchestration read it with `pto_read_element`, which waits for who writes it");
+             "let the orchestration first read an element that task %" PRIu64
+             " writes, or that a task `after` it writes outside of manual scopes",
+             hold->event.task);
   else if (other)
     snprintf(telling->remedy, sizeof telling->remedy, CORES_REMEDY);
   if (accesses > pto_explore_accesses(usual))
@@ -189,6 +192,21 @@ static void describe_position(const struct pto_explore *explore, const struct pt
              place);
 }
 
+/* Whether a core of the task has called pto/core.h: its calls are pieces. */
+static bool has_pieces(const struct pto_explore *explore, uint64_t task) {
+  for (uint64_t i = 0; i < explore->call_count; i++)
+    if (explore->calls[i].event.task == task && explore->calls[i].event.piece) return true;
+  return false;
+}
+
+static bool accumulates(const struct pto_explore_graph *graph, uint64_t task) {
+  if (task >= graph->task_count) return false;
+  const struct pto_explore_touch *touches = graph->touches + graph->tasks[task].first_touch;
+  for (uint32_t i = 0; i < graph->tasks[task].touch_count; i++)
+    if (touches[i].mode == PTO_ACCUMULATE) return true;
+  return false;
+}
+
 static void describe_blocks(const struct pto_explore *explore, const struct pto_explore_hold *hold,
                             struct telling *telling) {
   const uint64_t task = hold->event.task;
@@ -196,7 +214,9 @@ static void describe_blocks(const struct pto_explore *explore, const struct pto_
   telling->finding.group = group_of(explore, task, task) + 1;
   set_tasks(explore, task, PTO_FINDING_NONE, &telling->finding);
   pto_finding_say_places(&telling->finding, place, sizeof place);
-  if (hold->until.role != hold->event.role || hold->until.block_index == hold->event.block_index) {
+  const bool takes_turns = accumulates(&explore->graph, task);
+  if (hold->until.role != hold->event.role || hold->until.block_index == hold->event.block_index ||
+      (has_pieces(explore, task) && !takes_turns)) {
     snprintf(telling->reason, sizeof telling->reason,
              "piece %u of %s of block %u ran before piece %u of %s of block %u of task %" PRIu64
              " (%s), and nothing orders these cores there; `ptosim check --observe` says what both touch%s",
@@ -207,11 +227,13 @@ static void describe_blocks(const struct pto_explore *explore, const struct pto_
     return;
   }
   snprintf(telling->remedy, sizeof telling->remedy,
-           "declare what blocks add to PTO_ACCUMULATE, so that they take turns, or let one block alone write it");
-  snprintf(telling->reason, sizeof telling->reason,
-           "block %u ran before block %u of task %" PRIu64 " (%s); blocks of a task have no order%s",
+           takes_turns
+               ? "let each block call `pto_core_turn(args)` before it touches what it adds to"
+               : "declare what blocks add to PTO_ACCUMULATE, so that they take turns, or let one block alone write it");
+  snprintf(telling->reason, sizeof telling->reason, "block %u ran before block %u of task %" PRIu64 " (%s); %s%s",
            hold->until.block_index, hold->event.block_index, task,
-           task < explore->graph.task_count ? explore->graph.tasks[task].name : "unknown", place);
+           task < explore->graph.task_count ? explore->graph.tasks[task].name : "unknown",
+           takes_turns ? "before their turns nothing orders blocks" : "blocks of a task have no order", place);
 }
 
 static bool is_between_dispatches(const struct pto_explore *explore, uint64_t a, uint64_t b) {
@@ -333,7 +355,8 @@ static const char *tell_other_tasks(const struct pto_explore *explore, struct te
            "decided otherwise";
   }
   snprintf(telling->remedy, sizeof telling->remedy,
-           "let the orchestration read with `pto_read_element`, which waits for who writes it");
+           "let the orchestration read with `pto_read_element`, which waits for who writes it%s",
+           (explore->rt->config.deps & PTO_DEPS_PTO) ? "; under rules pto not for a task of a manual scope" : "");
   if (has_accesses)
     return "the orchestration submits other tasks, by an element that it reads without an order, or by memory that it "
            "reads by itself";

@@ -429,15 +429,26 @@ void pto_observe_run_first(struct pto_observation *o) {
   }
 }
 
+/* What each byte of local memory begins with; of the first run it is 0.  NaN comes first, since most calls have that
+ * pattern alone.  A comparison passes NaN by: a maximum shows what it reads over the large value, a minimum over the
+ * one far below 0. */
+static const uint8_t local_value_of[] = {[PTO_OBSERVE_NEGATIVE] = 0xff,
+                                         [PTO_OBSERVE_POSITIVE] = 0x71,
+                                         [PTO_OBSERVE_NAN] = 0xf1,
+                                         [PTO_OBSERVE_INFINITE] = 0xf1};
+
 struct again {
   struct pto_observation *o;
   struct pto_observe_range local;
+  uint8_t local_value;
   int status;
 };
 static void run_again(void *context) {
   struct again *again = context;
-  const struct pto_observed_fill fill = {
-      .begin = again->local.lo, .end = again->local.hi, .value = 0xff, .roles = again->o->call.local_roles};
+  const struct pto_observed_fill fill = {.begin = again->local.lo,
+                                         .end = again->local.hi,
+                                         .value = again->local_value,
+                                         .roles = again->o->call.local_roles};
   again->status = pto_observed_unit_run(again->o->port, fill);
 }
 
@@ -445,7 +456,7 @@ struct pto_observe_outcome pto_observe_run_again(struct pto_observation *o, enum
                                                  struct pto_observe_range local) {
   struct pto_observe_memory *m = o->memory;
   struct pto_observe_outcome outcome = {0};
-  struct again again = {o, local, 0};
+  struct again again = {o, local, local_value_of[pattern], 0};
   struct pto_observe_left_changed left;
   struct pto_observe_around around;
   for (uint32_t slot = 0; slot < m->pages.count; slot++) set_page(o, slot, pattern);

@@ -30,9 +30,9 @@ void pto_observed_call_fill_local(const struct pto_message *message, const struc
 }
 
 #define DIRTY_STACK_BYTES 16384u
-__attribute__((noinline)) void pto_observed_call_dirty_stack(void) {
+__attribute__((noinline)) void pto_observed_call_dirty_stack(uint8_t value) {
   uint8_t below[DIRTY_STACK_BYTES];
-  memset(below, 0xff, sizeof below);
+  memset(below, value, sizeof below);
   __asm__("" : : "r"(below) : "memory");
 }
 

@@ -151,9 +151,9 @@ static inline struct pto_observed_own pto_observed_unit_own(struct pto_port *por
 /* The local memory of the message's core as a run begins with it. */
 void pto_observed_call_fill_local(const struct pto_message *message, const struct pto_core *view,
                                   const struct pto_observed_local *local, struct pto_observed_fill fill);
-/* What local variables begin with that a kernel which does not wait has not set, in runs that are not the first: NaN.
- * To be called right before it. */
-void pto_observed_call_dirty_stack(void);
+/* What local variables begin with that a kernel which does not wait has not set, in runs that are not the first: this
+ * value in each byte.  To be called right before it. */
+void pto_observed_call_dirty_stack(uint8_t value);
 /* What a call sees that sees itself on this core, which is not its own. */
 struct pto_core pto_observed_call_move(const struct pto_message *message, const struct pto_core *view,
                                        uint32_t core_count, enum pto_observed_core core);

@@ -51,14 +51,14 @@ static struct engine_observe *engine_of(struct pto_port *port) { return (struct 
 
 /* ---- kernels ---- */
 
-static void run_alone(struct engine_observe *engine, const struct pto_message *message) {
+static void run_alone(struct engine_observe *engine, const struct pto_message *message, uint8_t value) {
   struct observed_core *core = &engine->cores[message->core];
   struct pto_core *view = &engine->views[message->core];
   struct pto_kernel_args args;
   pto_message_args(message, view, &args);
   const struct pto_core moved = pto_observed_call_move(message, view, engine->core_count, engine->seen_core);
   if (engine->seen_core != PTO_OBSERVED_OWN) args.core = &moved;
-  if (engine->run_count > 0) pto_observed_call_dirty_stack();
+  if (engine->run_count > 0) pto_observed_call_dirty_stack(value);
   core->status = pto_solo_run(&engine->solo, message, &args);
   memcpy(core->message, engine->solo.message, sizeof core->message);
 }
@@ -170,7 +170,7 @@ static int engine_run(struct pto_port *port, struct pto_observed_fill fill) {
   if (engine->unit.waits)
     run_together(engine);
   else
-    run_alone(engine, &engine->unit.messages[0]);
+    run_alone(engine, &engine->unit.messages[0], fill.value);
   pto_solo_limited(&engine->solo, false, false);
   for (uint32_t i = 0; i < engine->unit.count; i++) {
     const struct pto_message *message = &engine->unit.messages[i];

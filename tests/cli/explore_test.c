@@ -93,6 +93,7 @@ static void test_orders_of_a_contexts_tasks_are_explored(void **state) {
   assert_non_null(strstr(pto_ptosim_last.out, found));
   explore_contexts(1, "--deps pto --schedules 5 --set write=true");
   assert_non_null(strstr(pto_ptosim_last.out, "task 1 (copy) ran after host access 1 of the orchestration"));
+  assert_non_null(strstr(pto_ptosim_last.out, "; let the orchestration first read an element that task 1 writes, or"));
   assert_non_null(strstr(pto_ptosim_last.out, "5 schedules, 1 distinct order, 41 decisions, 2 differ"));
   explore_contexts(1, "--deps pto --all");
   assert_non_null(strstr(pto_ptosim_last.out, "2 of 2 orders, all ("));
@@ -110,6 +111,20 @@ static void test_cores_that_race_are_told_as_cores(void **state) {
   assert_non_null(strstr(pto_ptosim_last.out, "nothing orders these cores there"));
   assert_non_null(strstr(pto_ptosim_last.out, "; `ptosim check --observe` says whether anything orders these cores"));
   assert_null(strstr(pto_ptosim_last.out, "memory by itself"));
+}
+
+/* Blocks that wait for each other are cores as those of one block; those that add up have their turns. */
+static void test_blocks_that_wait_are_told_as_cores(void **state) {
+  (void)state;
+  const char *const format = "explore %s/planted/planted_cores.so --case %s --schedules 12";
+  assert_int_equal(pto_ptosim_run(format, pto_ptosim_build(), "stencil"), 1);
+  assert_non_null(strstr(pto_ptosim_last.out, " of AIV0 of block 1 ran before piece "));
+  assert_non_null(
+      strstr(pto_ptosim_last.out, "; order these cores with `pto_core_signal` and `pto_core_wait`, or with"));
+  assert_null(strstr(pto_ptosim_last.out, "PTO_ACCUMULATE"));
+  assert_int_equal(pto_ptosim_run(format, pto_ptosim_build(), "early_look"), 1);
+  assert_non_null(strstr(pto_ptosim_last.out, "; before their turns nothing orders blocks; "));
+  assert_non_null(strstr(pto_ptosim_last.out, "; let each block call `pto_core_turn(args)` before it touches what"));
 }
 
 static void test_a_difference_in_a_context_is_saved_and_made_again(void **state) {
@@ -230,6 +245,7 @@ int main(void) {
       cmocka_unit_test(test_all_orders_say_whether_they_are_all),
       cmocka_unit_test(test_orders_of_a_contexts_tasks_are_explored),
       cmocka_unit_test(test_cores_that_race_are_told_as_cores),
+      cmocka_unit_test(test_blocks_that_wait_are_told_as_cores),
       cmocka_unit_test(test_a_difference_in_a_context_is_saved_and_made_again),
       cmocka_unit_test(test_contexts_are_numbered_on_and_one_beside_another_is_told),
       cmocka_unit_test(test_threads_with_delays_agree_with_the_sequential_run),

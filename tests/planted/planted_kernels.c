@@ -15,6 +15,8 @@
   X(past_array_written, "the loop over rows writes one row past the last one of an array")                             \
   X(before_array, "the loop over rows begins one row before the first one of an array")                                \
   X(local_stale, "the kernel sums a tile of local memory that it has not filled to its end")                           \
+  X(local_max, "the kernel takes the largest of a tile of local memory that it has not filled to its end")             \
+  X(local_min, "the kernel takes the least of a tile of local memory that it has not filled to its end")               \
   X(local_overrun, "the kernel fills local memory up to one element too many")                                         \
   X(past_output, "the loop over rows writes one row past the end of an output")                                        \
   X(dense_write, "the kernel takes a tile for dense and writes its rows one behind the other")                         \
@@ -121,6 +123,30 @@ static const struct pto_kernel sum_local = AIV_KERNEL("sum_local", of_out_value,
 static void local_stale(struct planted *p) {
   struct pto_tensor z = slot(p, 0);
   put(p, PLAIN(sum_local), PARAMS(pto_output(&z), pto_scalar_u64(p->is_buggy ? 15 : 16)));
+}
+
+/* z[0] = the largest, or the least, of 16 floats of local memory, of which as many are written as the scalar says. Only
+ * comparisons: NaN, and 0, are passed by. */
+static int outermost_local(const struct pto_kernel_args *a, float sign) {
+  float *tile = a->core->local.addr, found = 0;
+  for (uint32_t i = 0; i < a->scalars[0].u64; i++) tile[i] = sign * (float)(i + 1);
+  for (uint32_t i = 0; i < 16; i++)
+    if (sign > 0 ? tile[i] > found : tile[i] < found) found = tile[i];
+  memcpy(a->tensors[0].addr, &found, sizeof found);
+  return 0;
+}
+static int max_local_run(const struct pto_kernel_args *a) { return outermost_local(a, 1); }
+static int min_local_run(const struct pto_kernel_args *a) { return outermost_local(a, -1); }
+static const struct pto_kernel max_local = AIV_KERNEL("max_local", of_out_value, max_local_run);
+static const struct pto_kernel min_local = AIV_KERNEL("min_local", of_out_value, min_local_run);
+
+static void local_max(struct planted *p) {
+  struct pto_tensor z = slot(p, 0);
+  put(p, PLAIN(max_local), PARAMS(pto_output(&z), pto_scalar_u64(p->is_buggy ? 15 : 16)));
+}
+static void local_min(struct planted *p) {
+  struct pto_tensor z = slot(p, 0);
+  put(p, PLAIN(min_local), PARAMS(pto_output(&z), pto_scalar_u64(p->is_buggy ? 15 : 16)));
 }
 
 /* Writes all of local memory, and as many bytes behind it as the scalar says. */

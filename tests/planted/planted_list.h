@@ -101,6 +101,8 @@
   X("planted_kernels", "before_array", "run", "PTO_EKERNEL", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)       \
   X("planted_kernels", "before_array", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)     \
   X("planted_kernels", "local_stale", PLANTED_OBSERVE, "read unwritten", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)     \
+  X("planted_kernels", "local_max", PLANTED_OBSERVE, "read unwritten", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)       \
+  X("planted_kernels", "local_min", PLANTED_OBSERVE, "read unwritten", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)       \
   X("planted_kernels", "local_overrun", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                \
   X("planted_kernels", "past_output", "valgrind", "Invalid write of size", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)   \
   X("planted_kernels", "dense_write", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)      \
@@ -178,6 +180,7 @@
   X("planted_state", "core_handed", PLANTED_OBSERVE, "state", 1, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                \
   X("planted_state", "core_table", PLANTED_OBSERVE, "state", 1, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                 \
   X("planted_state", "core_scratch", PLANTED_OBSERVE, "state", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)               \
+  X("planted_state", "stack_max", PLANTED_OBSERVE, "unstable", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)               \
   X("planted_state", "stack_unset", PLANTED_OBSERVE, "unstable", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)             \
   X("planted_state", "rounds_up", PLANTED_OBSERVE, "state", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                  \
   X("planted_state", "counts_in_shape", PLANTED_OBSERVE, "state", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)

@@ -20,6 +20,7 @@
   X(core_table, "a kernel keeps a table on its core and does not look whether it is for its scalar")                   \
   X(core_scratch, "a kernel adds to scratch memory of its core that it has not cleared")                               \
   X(stack_unset, "a kernel marks in a local variable which values it has met, and has not cleared the marks")          \
+  X(stack_max, "a kernel takes the largest of a local array that it has not set to its end")                           \
   X(rounds_up, "a kernel rounds upward and does not put the mode back")                                                \
   X(counts_in_shape, "a kernel counts down the shape that it is told")
 
@@ -284,6 +285,23 @@ static const struct pto_kernel count_met = AIV_KERNEL("count_met", of_in_out_way
 static void stack_unset(struct planted *p) {
   struct pto_tensor x = array_x(p), row = row_of(&x, 3), z = slot(p, 0);
   put(p, PLAIN(count_met), PARAMS(pto_input(&row), pto_output(&z), pto_scalar_u64(p->is_buggy)));
+}
+
+/* z = the largest of eight floats, of which the kernel has set all, or all but the last. */
+static int max_of_marks_run(const struct pto_kernel_args *a) {
+  float marks[8], most = 0;
+  __asm__("" : : "r"(marks) : "memory"); /* as above */
+  for (uint64_t i = 0; i < 8 - a->scalars[0].u64; i++) marks[i] = (float)WORDS(a->tensors[0])[i];
+  for (uint32_t i = 0; i < 8; i++)
+    if (marks[i] > most) most = marks[i];
+  memcpy(a->tensors[1].addr, &most, sizeof most);
+  return 0;
+}
+static const struct pto_kernel max_of_marks = AIV_KERNEL("max_of_marks", of_in_out_way, max_of_marks_run);
+
+static void stack_max(struct planted *p) {
+  struct pto_tensor x = array_x(p), row = row_of(&x, 3), z = slot(p, 0);
+  put(p, PLAIN(max_of_marks), PARAMS(pto_input(&row), pto_output(&z), pto_scalar_u64(p->is_buggy)));
 }
 
 static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) { return planted_orchestrate(rt, run); }
