@@ -85,9 +85,6 @@ explores() { # SENTENCE WORD…: it is refused with that
   [ $? = 2 ] && grep -qx -- "ptosim: explore: with several ranks $sentence" "$work/error"
 }
 holds 'explore names the option that is of one chip' explores 'there is no --all' "$ptosim" explore all_reduce --all
-holds 'and that of shards' explores 'there is no --shard' "$ptosim" explore all_reduce --shard 1/2
-holds 'or what the launcher says' explores 'there are no shards, and this is shard 2/3, as OMPI_COMM_WORLD_RANK says: run it in one process' \
-  env OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=3 "$ptosim" explore all_reduce
 for verb in perf diff task graph adopt; do
   holds "why $verb has no ranks" bash -c "! '$ptosim' $verb all_reduce --ranks 2 2>&1 | grep -vq 'does not take --ranks: '"
 done
