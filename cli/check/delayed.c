@@ -36,6 +36,9 @@ static struct pto_coverage coverage_of(const struct explored *x) {
   pto_coverage_add(&coverage, PTO_COVERAGE_RUNS, x->delays.runs);
   pto_coverage_leave_because(&coverage, PTO_COVERAGE_ORDERS, PTO_COVERAGE_UNCOUNTED,
                              "they follow from when messages come");
+  if (x->options->no_compute)
+    pto_coverage_leave_because(&coverage, PTO_COVERAGE_OUTPUTS, PTO_COVERAGE_UNCOUNTED,
+                               "without kernels there are none: how runs end is compared");
   pto_coverage_add(&coverage, PTO_COVERAGE_SEEDS, 1);
   pto_coverage_leave(&coverage, PTO_COVERAGE_SEEDS, PTO_COVERAGE_UNCOUNTED, "explore --seed N");
   return coverage;

@@ -348,6 +348,10 @@ static int explore_any(struct explore_command *c) {
   c->options.exports[PTO_EXPORT_page] = NULL; /* it shows no run: no timeline is recorded for it */
   const struct pto_session_options asked = pto_run_options_session(o, &config);
   const uint32_t rank_count = o->ranks ? o->ranks : pto_ranks_wanted(&asked);
+  if (!rank_count && o->no_compute)
+    return pto_complain(PTO_EXIT_USAGE,
+                        "explore: --no-compute is for several ranks, of which it compares how runs end: "
+                        "orders of one chip are compared by outputs, and there are none");
   if (!rank_count) return explore_program(c);
   const char *of_one_chip = find_of_one_chip(c);
   if (of_one_chip) return pto_complain(PTO_EXIT_USAGE, "explore: with several ranks there is no %s", of_one_chip);

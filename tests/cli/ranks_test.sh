@@ -85,6 +85,11 @@ explores() { # SENTENCE WORD…: it is refused with that
   [ $? = 2 ] && grep -qx -- "ptosim: explore: with several ranks $sentence" "$work/error"
 }
 holds 'explore names the option that is of one chip' explores 'there is no --all' "$ptosim" explore all_reduce --all
+without_kernels() {
+  "$ptosim" explore all_reduce --ranks 4 --no-compute --schedules 6 >"$work/out" && grep -q '6 runs in which ranks are late, 0 differ' "$work/out" &&
+    grep -q 'not judged: .*outputs (without kernels there are none' "$work/out"
+}
+holds 'explore compares how runs without kernels end' without_kernels
 for verb in perf diff task graph adopt; do
   holds "why $verb has no ranks" bash -c "! '$ptosim' $verb all_reduce --ranks 2 2>&1 | grep -vq 'does not take --ranks: '"
 done
