@@ -85,6 +85,10 @@ explores() { # SENTENCE WORD…: it is refused with that
   [ $? = 2 ] && grep -qx -- "ptosim: explore: with several ranks $sentence" "$work/error"
 }
 holds 'explore names the option that is of one chip' explores 'there is no --all' "$ptosim" explore all_reduce --all
+no_picture() {
+  leaves_with 2 "$ptosim" run all_reduce --waits-dot "$work/w.dot" && grep -q 'is of one chip, and draws its cores; .ptosim check. has each wait between ranks' "$work/out"
+}
+holds 'waits between ranks are told by check' no_picture
 without_kernels() {
   "$ptosim" explore all_reduce --ranks 4 --no-compute --schedules 6 >"$work/out" && grep -q '6 runs in which ranks are late, 0 differ' "$work/out" &&
     grep -q 'not judged: .*outputs (without kernels there are none' "$work/out"
