@@ -267,20 +267,20 @@ static void test_one_token_and_one_expert(void **state) {
 
 static void test_every_dtype(void **state) {
   (void)state;
-  for (uint32_t dtype = 0; dtype < PTO_DTYPE_COUNT; dtype++) {
-    const bool has_sum = pto_dtype_is_float(dtype);
-    for (uint32_t same = 0; same <= has_sum; same++)
-      run_job((struct job){.ranks = 3,
-                           .dtype = dtype,
-                           .out_dtype = same ? dtype : PTO_FLOAT32,
-                           .tokens = 5,
-                           .more_tokens = 1,
-                           .topk = 2,
-                           .row_elems = pto_dtype_is_four_bit(dtype) ? 6 : 7,
-                           .local = 2,
-                           .only_expert = -1,
-                           .times = 2});
-  }
+  static const uint32_t ranks[] = {2, 3, 4, 8, 16};
+  for (uint32_t dtype = 0; dtype < PTO_DTYPE_COUNT; dtype++)
+    for (uint32_t i = 0; i < 5; i++)
+      for (uint32_t same = 0; same <= pto_dtype_is_float(dtype); same++)
+        run_job((struct job){.ranks = ranks[i],
+                             .dtype = dtype,
+                             .out_dtype = same ? dtype : PTO_FLOAT32,
+                             .tokens = 5,
+                             .more_tokens = 1,
+                             .topk = 2,
+                             .row_elems = pto_dtype_is_four_bit(dtype) ? 6 : 7,
+                             .local = 2,
+                             .only_expert = -1,
+                             .times = 2});
 }
 
 /* The sentence that a job ends with. */

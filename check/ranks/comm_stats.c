@@ -19,6 +19,7 @@ struct fact {
   uint64_t comm;
   uint32_t rank, peer, kind;
   uint32_t collective; /* GROUP: enum pto_collective; PTO_COLLECTIVE_COUNT: none */
+  bool is_moe;         /* GROUP */
   uint64_t count;      /* GROUP: which of the communicator's */
   uint64_t bytes;      /* MAKE: of the window */
   uint64_t ps;         /* that was waited */
@@ -46,6 +47,7 @@ static bool add_group(struct facts *facts, uint32_t rank, const struct pto_trace
                       .peer = remote->peer,
                       .kind = PTO_REMOTE_GROUP,
                       .collective = call.collective,
+                      .is_moe = call.is_moe,
                       .count = remote->sequence,
                       .bytes = call.bytes};
   if (call.kernel) strncpy(fact.kernel, call.kernel->name, sizeof fact.kernel - 1);
@@ -186,8 +188,8 @@ static struct pto_comm_calls *calls_of(struct pto_comm_stats *stats, uint32_t co
   }
   struct pto_comm_calls *calls = pto_grow(&stats->calls, &stats->call_count, &stats->call_capacity, sizeof *calls);
   if (!calls) return NULL;
-  *calls =
-      (struct pto_comm_calls){.comm = comm, .collective = fact->collective, .bytes = is_collective ? fact->bytes : 0};
+  *calls = (struct pto_comm_calls){
+      .comm = comm, .collective = fact->collective, .is_moe = fact->is_moe, .bytes = is_collective ? fact->bytes : 0};
   memcpy(calls->kernel, fact->kernel, sizeof calls->kernel);
   return calls;
 }

@@ -10,7 +10,9 @@
  *   busbw    algbw times what a rank's links carry of each byte at least: 2(n-1)/n of an all-reduce, (n-1)/n of a
  *            reduce-scatter, an all-gather and an all-to-all, 1 of a broadcast
  *
- * A group's task that is no collective has the bytes that its ranks put and got, and no bandwidths.
+ * A group's task that is no collective has the bytes that its ranks put and got, and no bandwidths.  One of MoE has the
+ * same bytes, as routing decides how many there are.  busbw is what a rank puts on average, by time; algbw is that
+ * times n/(n-1), as of an all-to-all that puts as much: with even routing, all rows of a rank by time, its own too.
  *
  * Made of what the ranks recorded (runtime/trace/remote.h), the same in each process.  Owns its arrays until fini.
  */
@@ -37,6 +39,7 @@ struct pto_comm_row {
 struct pto_comm_calls {
   uint32_t comm;       /* index */
   uint32_t collective; /* enum pto_collective; PTO_COLLECTIVE_COUNT: none */
+  bool is_moe;         /* a dispatch's meta or data, or a combine */
   char kernel[48];
   uint64_t calls, bytes; /* bytes of one call; where it is no collective, of all */
   uint64_t ps, skew_ps;  /* of all */

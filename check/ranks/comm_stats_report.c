@@ -34,6 +34,7 @@ static const char *name_of(const struct pto_comm_calls *calls) {
 }
 
 static const char *algorithm_of(const struct pto_comm_calls *calls) {
+  if (calls->is_moe) return "direct";
   return calls->collective < PTO_COLLECTIVE_COUNT ? collectives[calls->collective].algorithm : NULL;
 }
 
@@ -42,6 +43,11 @@ static bool find_bandwidths(const struct pto_comm_stats *stats, const struct pto
                             double *busbw) {
   const double n = __builtin_popcountll(stats->comms[calls->comm].ranks);
   const uint32_t bus = calls->collective < PTO_COLLECTIVE_COUNT ? collectives[calls->collective].bus : NO_BUS;
+  if (calls->is_moe && n > 1 && calls->ps) { /* bytes are of all ranks and calls */
+    *busbw = (double)calls->bytes / n / (double)calls->ps * 1e3;
+    *algbw = *busbw * n / (n - 1);
+    return true;
+  }
   if (bus == NO_BUS || calls->ps == 0) return false;
   *algbw = (double)calls->bytes * (double)calls->calls / (double)calls->ps * 1e3;
   *busbw = *algbw * (bus == ALL ? 1 : (bus == TWICE ? 2 : 1) * (n - 1) / n);
@@ -136,7 +142,7 @@ static void put_calls(struct pto_json_writer *w, const struct pto_comm_stats *st
   const bool has_bandwidths = find_bandwidths(stats, calls, &algbw, &busbw);
   pto_json_object_begin(w);
   pto_json_put_string(w, "kernel", calls->kernel);
-  pto_json_put_string(w, "collective", calls->collective < PTO_COLLECTIVE_COUNT ? name_of(calls) : NULL);
+  pto_json_put_string(w, "collective", algorithm_of(calls) ? name_of(calls) : NULL);
   pto_json_put_string(w, "algorithm", algorithm_of(calls));
   pto_json_put_u64(w, "calls", calls->calls);
   pto_json_put_u64(w, "unfinished", calls->unfinished);

@@ -2,39 +2,33 @@
 #include <check/ranks/delayed.h>
 
 #include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <check/ranks/ranks_state.h>
 #include <formats/units.h>
+#include <runtime/base/clock.h>
 #include <runtime/base/text.h>
 
 /* Runs that differ are as many as there are runs, and each is shrunk by running it a dozen times. */
 #define MOST_SHRUNK 4u
 
-struct outcome {
-  int exit_code;
-  uint64_t output_digest, tasks;
-  uint64_t virtual_ps;
-  char chip[64];
-  uint32_t rules;
-  struct pto_error error;
-};
-
-static struct outcome run(const struct pto_delay_question *question, const uint64_t delays[PTO_MAX_RANKS]) {
+static struct pto_delay_outcome run(const struct pto_delays *asked, const uint64_t delays[PTO_MAX_RANKS]) {
   struct pto_ranks ranks;
-  struct outcome outcome = {0};
-  struct pto_session_options silent = *question->options;
+  struct pto_delay_outcome outcome;
+  struct pto_session_options silent = *asked->options;
   silent.text = NULL;
-  int code = pto_ranks_init(&ranks, &silent, question->rank_count, 1);
+  int code = pto_ranks_init(&ranks, &silent, asked->rank_count, 1);
   if (code == PTO_EXIT_OK && ranks.processes) {
     code = PTO_EXIT_USAGE;
     pto_error_set(&ranks.error, PTO_ENOTSUP, "ranks are delayed in one process, not in several");
   }
-  for (uint32_t i = 0; code == PTO_EXIT_OK && i < question->rank_count; i++) pto_world_delay(ranks.world, i, delays[i]);
-  if (question->running) question->running(&ranks);
+  for (uint32_t i = 0; code == PTO_EXIT_OK && i < asked->rank_count; i++) pto_world_delay(ranks.world, i, delays[i]);
+  if (asked->running) asked->running(&ranks);
   if (code == PTO_EXIT_OK) code = pto_ranks_execute(&ranks);
-  if (question->running) question->running(NULL);
-  outcome = (struct outcome){
+  if (asked->running) asked->running(NULL);
+  outcome = (struct pto_delay_outcome){
       .exit_code = code, .output_digest = ranks.output_digest, .virtual_ps = ranks.virtual_ps, .error = ranks.error};
   for (uint32_t i = 0; ranks.sessions && i < ranks.rank_count; i++)
     outcome.tasks += ranks.sessions[i].result.stats.tasks;
@@ -46,46 +40,46 @@ static struct outcome run(const struct pto_delay_question *question, const uint6
   return outcome;
 }
 
-static bool differs(const struct outcome *outcome, const struct outcome *from) {
+static bool differs(const struct pto_delay_outcome *outcome, const struct pto_delay_outcome *from) {
   return outcome->error.status != from->error.status || outcome->output_digest != from->output_digest;
 }
 
 /* Each rank alone, then all. */
-static void set_delays(const struct pto_delay_question *question, uint64_t index, uint64_t most,
-                       uint64_t delays[PTO_MAX_RANKS]) {
+static void set_delays(const struct pto_delays *asked, uint64_t index, uint64_t most, uint64_t delays[PTO_MAX_RANKS]) {
   memset(delays, 0, PTO_MAX_RANKS * sizeof *delays);
-  if (index < question->rank_count) {
+  if (index < asked->rank_count) {
     delays[index] = most;
     return;
   }
-  for (uint32_t i = 0; i < question->rank_count; i++)
-    delays[i] = pto_mix64(question->seed ^ pto_mix64(index << 8 | i)) % (most + 1);
+  for (uint32_t i = 0; i < asked->rank_count; i++)
+    delays[i] = pto_mix64(asked->seed ^ pto_mix64(index << 8 | i)) % (most + 1);
 }
 
 /* By an interrupt, or for want of what the machine has: that says nothing of the order of ranks. */
-static bool is_cut_short(const struct outcome *outcome) {
+static bool is_cut_short(const struct pto_delay_outcome *outcome) {
   const int status = outcome->error.status;
   return status == PTO_EINTERRUPTED || status == PTO_ENOMEM || status == PTO_ESYSTEM;
 }
 
-static int end_short(const struct pto_delay_question *question, const struct outcome *outcome, uint64_t done,
-                     struct pto_error *error) {
-  *error = outcome->error;
-  if (error->status != PTO_EINTERRUPTED) return PTO_EXIT_FAILED;
-  pto_error_set(error, PTO_EINTERRUPTED, "explore: interrupted after %" PRIu64 " of %" PRIu64 " runs with delays", done,
-                question->runs);
+static int end_short(struct pto_delays *asked, const struct pto_delay_outcome *outcome) {
+  asked->error = outcome->error;
+  if (asked->error.status != PTO_EINTERRUPTED) return PTO_EXIT_FAILED;
+  pto_error_set(&asked->error, PTO_EINTERRUPTED,
+                "explore: interrupted after %" PRIu64 " of %" PRIu64 " runs with delays", asked->runs,
+                pto_share_is_part(asked->share) ? pto_shard_size(&asked->share->shard, asked->run_count)
+                                                : asked->run_count);
   return PTO_EXIT_INTERRUPTED;
 }
 
 /* What is found so far is given where something else ends it. */
-static struct outcome shrink(const struct pto_delay_question *question, const struct outcome *reference,
-                             struct outcome found, uint64_t delays[PTO_MAX_RANKS]) {
-  for (uint32_t i = 0; i < question->rank_count; i++) {
+static struct pto_delay_outcome shrink(const struct pto_delays *asked, struct pto_delay_outcome found,
+                                       uint64_t delays[PTO_MAX_RANKS]) {
+  for (uint32_t i = 0; i < asked->rank_count; i++) {
     const uint64_t delay = delays[i];
     if (!delay) continue;
     delays[i] = 0;
-    const struct outcome outcome = run(question, delays);
-    if (!is_cut_short(&outcome) && differs(&outcome, reference))
+    const struct pto_delay_outcome outcome = run(asked, delays);
+    if (!is_cut_short(&outcome) && differs(&outcome, &asked->reference))
       found = outcome;
     else
       delays[i] = delay;
@@ -93,12 +87,13 @@ static struct outcome shrink(const struct pto_delay_question *question, const st
   return found;
 }
 
-static void report(const struct pto_delay_question *question, const struct outcome *reference,
-                   const struct outcome *outcome, const uint64_t delays[PTO_MAX_RANKS], struct pto_findings *findings) {
+static void report(const struct pto_delays *asked, const struct pto_delay_outcome *outcome,
+                   const uint64_t delays[PTO_MAX_RANKS], struct pto_findings *findings) {
+  const struct pto_delay_outcome *reference = &asked->reference;
   struct pto_finding finding = {PTO_FINDING_OF_RUN(PTO_FINDING_ORDER), .has_ranks = true,
                                 .ranks = {PTO_FINDING_NONE, PTO_FINDING_NONE}};
   char who[512] = "", time[32];
-  for (uint32_t i = 0; i < question->rank_count; i++) {
+  for (uint32_t i = 0; i < asked->rank_count; i++) {
     if (!delays[i]) continue;
     if (finding.ranks[0] == PTO_FINDING_NONE) finding.ranks[0] = i;
     finding.group = pto_mix64(finding.group ^ (i + 1));
@@ -114,23 +109,65 @@ static void report(const struct pto_delay_question *question, const struct outco
                      who, outcome->output_digest, reference->output_digest);
 }
 
-int pto_delay_ranks(const struct pto_delay_question *question, struct pto_findings *findings,
-                    struct pto_delay_counts *counts, struct pto_error *error) {
-  uint64_t delays[PTO_MAX_RANKS] = {0};
-  const struct outcome reference = run(question, delays);
-  *counts = (struct pto_delay_counts){.tasks = reference.tasks, .rules = reference.rules};
-  memcpy(counts->chip, reference.chip, sizeof counts->chip);
-  *error = reference.error;
-  if (reference.exit_code != PTO_EXIT_OK) return reference.exit_code;
-  for (uint64_t i = 0; i < question->runs; i++) {
-    if (question->tell) question->tell(i, question->runs);
-    set_delays(question, i, reference.virtual_ps, delays);
-    struct outcome outcome = run(question, delays);
-    if (is_cut_short(&outcome)) return end_short(question, &outcome, i, error);
-    counts->runs++;
-    if (!differs(&outcome, &reference)) continue;
-    if (counts->differing++ < MOST_SHRUNK) outcome = shrink(question, &reference, outcome, delays);
-    report(question, &reference, &outcome, delays, findings);
+/* ---- shards ---- */
+
+static json_t *pack(const struct pto_delays *asked, const struct pto_delay_outcome *outcome) {
+  char digest[20];
+  snprintf(digest, sizeof digest, "%016" PRIx64, outcome->output_digest);
+  return json_pack("{s:b, s:i, s:s, s:o}", "is_different", differs(outcome, &asked->reference), "status",
+                   outcome->error.status, "digest", digest, "text", pto_shard_text(outcome->error.sentence));
+}
+
+static int unpack(json_t *result, uint64_t index, struct pto_delay_outcome *outcome, struct pto_error *error) {
+  const char *digest, *text;
+  memset(outcome, 0, sizeof *outcome);
+  if (json_unpack(result, "{s:i, s:s, s:s}", "status", &outcome->error.status, "digest", &digest, "text", &text))
+    return pto_error_set(error, PTO_EINVAL, "explore: item %" PRIu64 " of the lines is no run's of several ranks",
+                         index);
+  outcome->output_digest = strtoull(digest, NULL, 16);
+  snprintf(outcome->error.sentence, sizeof outcome->error.sentence, "%s", text);
+  return PTO_OK;
+}
+
+/* Here, or by a shard.  An enum pto_exit. */
+static int make(struct pto_delays *asked, uint64_t index, const uint64_t delays[PTO_MAX_RANKS],
+                struct pto_delay_outcome *outcome) {
+  json_t *result = pto_share_result(asked->share, index, NULL);
+  if (result) return unpack(result, index, outcome, &asked->error) ? PTO_EXIT_FAILED : PTO_EXIT_OK;
+  const double begin = pto_clock_seconds();
+  *outcome = run(asked, delays);
+  if (is_cut_short(outcome)) return end_short(asked, outcome);
+  if (pto_share_is_part(asked->share))
+    pto_share_put(asked->share, index, pto_clock_seconds() - begin, pack(asked, outcome));
+  return PTO_EXIT_OK;
+}
+
+uint64_t pto_delays_digest(const struct pto_delays *asked) {
+  const uint64_t counts[] = {asked->reference.tasks, asked->reference.virtual_ps, asked->reference.output_digest,
+                             asked->rank_count};
+  return pto_xxh64(counts, sizeof counts, 0);
+}
+
+int pto_delays_begin(struct pto_delays *asked) {
+  static const uint64_t none[PTO_MAX_RANKS];
+  asked->reference = run(asked, none);
+  asked->error = asked->reference.error;
+  return asked->reference.exit_code;
+}
+
+int pto_delays_run(struct pto_delays *asked, struct pto_findings *findings) {
+  uint64_t delays[PTO_MAX_RANKS];
+  for (uint64_t i = 0; i < asked->run_count; i++) {
+    struct pto_delay_outcome outcome;
+    if (!pto_share_has(asked->share, i)) continue;
+    if (asked->tell) asked->tell(i, asked->run_count);
+    set_delays(asked, i, asked->reference.virtual_ps, delays);
+    const int code = make(asked, i, delays, &outcome);
+    if (code != PTO_EXIT_OK) return code;
+    asked->runs++;
+    if (!differs(&outcome, &asked->reference)) continue;
+    if (asked->differing++ < MOST_SHRUNK && !pto_share_is_part(asked->share)) outcome = shrink(asked, outcome, delays);
+    report(asked, &outcome, delays, findings);
   }
-  return counts->differing ? PTO_EXIT_FINDINGS : PTO_EXIT_OK;
+  return asked->differing ? PTO_EXIT_FINDINGS : PTO_EXIT_OK;
 }

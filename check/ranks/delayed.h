@@ -7,30 +7,48 @@
  * of that run; and then each by a time of its own up to that, from the seed.  Of a run that differs, delays that it
  * differs without are taken away, rank by rank.
  *
- * Owns nothing after the call but what it puts into the findings.  Control thread.
+ *   begin (the run without delays) → run
+ *
+ * The others have numbers, and each is a run of its own, so they may be shared (report/file/shard.h): a shard puts how
+ * each of its own ended, and who merges these counts and shrinks as if it had made them all.
+ *
+ * Owns nothing after the calls but what they put into the findings.  Control thread.
  */
 #ifndef PTO_CHECK_RANKS_DELAYED_H
 #define PTO_CHECK_RANKS_DELAYED_H
 
 #include <check/ranks/ranks.h>
+#include <report/file/shard.h>
 
-struct pto_delay_counts {
-  uint64_t tasks, runs, differing; /* runs: those with delays, without what was run to shrink them */
-  char chip[64];                   /* of the first run; "": there was none */
-  uint32_t rules;                  /* the same: as config.deps */
+/* How a run ended. */
+struct pto_delay_outcome {
+  int exit_code;
+  uint64_t output_digest, tasks, virtual_ps;
+  char chip[64];  /* "": it did not begin */
+  uint32_t rules; /* the same: as config.deps */
+  struct pto_error error;
 };
 
-struct pto_delay_question {
+struct pto_delays {
+  /* the question */
   const struct pto_session_options *options;
   uint32_t rank_count;
-  uint64_t runs, seed;
+  uint64_t run_count, seed;
+  struct pto_share *share;                        /* NULL: all are run here */
   void (*tell)(uint64_t done, uint64_t count);    /* may be NULL */
   void (*running)(const struct pto_ranks *ranks); /* these run; NULL: none does; may be NULL itself */
+  /* what came out */
+  struct pto_delay_outcome reference; /* of the run without */
+  uint64_t runs, differing;           /* those with delays, without what was run to shrink them */
+  struct pto_error error;
 };
 
-/* An enum pto_exit: PTO_EXIT_FINDINGS where a run differs; PTO_EXIT_INTERRUPTED, and PTO_EXIT_FAILED for want of memory
- * or of what else the machine has, with what is known so far; else as that of the first run, with its error. */
-int pto_delay_ranks(const struct pto_delay_question *question, struct pto_findings *findings,
-                    struct pto_delay_counts *counts, struct pto_error *error);
+/* Each returns an enum pto_exit.  Begin: that of the run without delays; `run` is due where it is PTO_EXIT_OK.  Run:
+ * PTO_EXIT_FINDINGS where one differs; PTO_EXIT_INTERRUPTED, and PTO_EXIT_FAILED for want of memory or of what else the
+ * machine has, with what is known so far. */
+int pto_delays_begin(struct pto_delays *delays);
+int pto_delays_run(struct pto_delays *delays, struct pto_findings *findings);
+/* Of what the runs are: that of the first run. */
+uint64_t pto_delays_digest(const struct pto_delays *delays);
 
 #endif

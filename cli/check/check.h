@@ -27,10 +27,10 @@ int pto_check_ranks(const struct pto_run_options *options, const struct pto_sess
 /* On the engine "observe", on several ranks "observed virtual". */
 int pto_check_observe(const struct pto_run_options *options, const struct pto_observe_options *observe);
 
-/* `ptosim explore` of several ranks: `runs` runs in which they begin late (check/ranks/delayed.h).  `page`: where its
- * page goes; NULL: nowhere. */
-int pto_explore_ranks(const struct pto_run_options *options, const struct pto_session_options *asked,
-                      uint32_t rank_count, uint64_t runs, const char *page);
+/* `ptosim explore` of several ranks: `runs` runs in which they begin late (check/ranks/delayed.h), or those of a
+ * shard.  `page`: where its page goes; NULL: nowhere. */
+int pto_explore_ranks(struct pto_run_options *options, const struct pto_session_options *asked, uint32_t rank_count,
+                      uint64_t runs, const char *page);
 
 /* `ptosim why` of tasks of several ranks. */
 int pto_why_ranks(const struct pto_run_options *options, const struct pto_session_options *asked, uint32_t rank_count,

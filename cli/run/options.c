@@ -195,7 +195,7 @@ OPTION(dump) {
 #define ALL (PROGRAMS | GRAPH | TAKER(task))
 #define COMPARE TAKER(compare)
 #define ANY (ALL | COMPARE | TAKER(diff) | TAKER(op) | TAKER(import))
-#define NO_COMPUTE (TAKER(run) | TAKER(check) | TAKER(why) | ADOPT)
+#define NO_COMPUTE (TAKER(run) | TAKER(check) | TAKER(why) | TAKER(explore) | ADOPT)
 #define FINDS (TAKER(run) | TAKER(check) | OBSERVE | TAKER(explore) | TAKER(diff) | TAKER(task) | GRAPH)
 #define JUDGES (FINDS | COMPARE | TAKER(op) | TAKER(suite) | TAKER(predict) | TAKER(validate) | TAKER(regress))
 #define MANY_RUNS (TAKER(explore) | TAKER(suite))
@@ -596,8 +596,9 @@ int pto_run_options_parse(enum pto_verb_id verb, int argc, char **argv, const st
     return pto_error_set(error, PTO_EINVAL, "does not take --ranks: %s", why_no_ranks(verb));
   if (strcmp(refused, "no-compute") == 0 && verb != PTO_VERB_compare)
     return pto_error_set(error, PTO_EINVAL,
-                         PREDICT >> verb & 1 ? "it prices kernels by itself: leave --no-compute out"
-                                             : "--no-compute is for run, check, why and adopt");
+                         PREDICT >> verb & 1
+                             ? "it prices kernels by itself: leave --no-compute out"
+                             : "--no-compute is for run, check, why, adopt and explore of several ranks");
   if (!pto_run_options_has(PTO_VERB_run, refused))
     return pto_error_set(error, PTO_EINVAL, "does not take --%s", refused);
   if (verb == PTO_VERB_compare)

@@ -335,8 +335,7 @@ static const char *find_of_one_chip(const struct explore_command *c) {
   if (c->options.engine) return "--engine";
   if (c->all) return "--all";
   if (c->replay) return "--replay";
-  if (c->save) return "--save";
-  return pto_share_is_part(&c->options.share) ? "--shard" : NULL;
+  return c->save ? "--save" : NULL;
 }
 
 /* On several ranks delays are tried, not orders of calls, which follow from when messages come. */
@@ -349,16 +348,14 @@ static int explore_any(struct explore_command *c) {
   c->options.exports[PTO_EXPORT_page] = NULL; /* it shows no run: no timeline is recorded for it */
   const struct pto_session_options asked = pto_run_options_session(o, &config);
   const uint32_t rank_count = o->ranks ? o->ranks : pto_ranks_wanted(&asked);
+  if (!rank_count && o->no_compute)
+    return pto_complain(PTO_EXIT_USAGE,
+                        "explore: --no-compute is for several ranks, of which it compares how runs end: "
+                        "orders of one chip are compared by outputs, and there are none");
   if (!rank_count) return explore_program(c);
   const char *of_one_chip = find_of_one_chip(c);
-  const struct pto_shard *shard = &o->share.shard;
-  if (of_one_chip && pto_share_is_part(&o->share) && shard->from[0])
-    return pto_complain(PTO_EXIT_USAGE,
-                        "explore: with several ranks there are no shards, and this is shard %" PRIu32 "/%" PRIu32
-                        ", as %s says: run it in one process",
-                        shard->number, shard->count, shard->from);
   if (of_one_chip) return pto_complain(PTO_EXIT_USAGE, "explore: with several ranks there is no %s", of_one_chip);
-  return pto_explore_ranks(o, &asked, rank_count, c->schedules ? c->schedules : DEFAULT_SCHEDULES, c->page);
+  return pto_explore_ranks(&c->options, &asked, rank_count, c->schedules ? c->schedules : DEFAULT_SCHEDULES, c->page);
 }
 
 int pto_cmd_explore(int argc, char **argv) {

@@ -281,7 +281,10 @@ static int run_ranks(struct run *run, const struct pto_session_options *asked, u
   const char *of_one_chip = find_of_one_chip(run);
   if (pto_run_files_probe(run->options, &error)) return pto_complain(PTO_EXIT_USAGE, "%s", error.sentence);
   if (of_one_chip)
-    return pto_complain(PTO_EXIT_USAGE, "run: with several ranks, %s is not told yet: it is of one chip", of_one_chip);
+    return pto_complain(PTO_EXIT_USAGE, "run: with several ranks, %s is not told yet: it is of one chip%s", of_one_chip,
+                        strcmp(of_one_chip, "--waits-dot") == 0
+                            ? ", and draws its cores; `ptosim check` has each wait between ranks"
+                            : "");
   if (is_stdout(run->options->exports[PTO_EXPORT_dot]) || is_stdout(run->options->exports[PTO_EXPORT_deps_json]))
     return pto_complain(PTO_EXIT_USAGE, "run: with several ranks, a graph is a file a rank, and not standard output");
   pto_fault_report_take(last_words, run);

@@ -17,11 +17,17 @@ static uint32_t collective_of(const struct pto_kernel *kernel) {
   return i;
 }
 
+static bool is_of_moe(const struct pto_kernel *kernel) {
+  return kernel == &pto_moe_dispatch_meta_kernel || kernel == &pto_moe_dispatch_data_kernel ||
+         kernel == &pto_moe_combine_kernel;
+}
+
 struct pto_group_call pto_group_call_of(const struct pto_trace *trace, const struct pto_trace_remote *group) {
   const struct pto_trace_task *task = pto_trace_task_at(trace, group->task);
   struct pto_group_call call = {.collective = PTO_COLLECTIVE_COUNT};
   for (uint32_t i = 0; task && !call.kernel && i < PTO_ARRAY_LENGTH(task->kernels); i++) call.kernel = task->kernels[i];
   if (call.kernel) call.collective = collective_of(call.kernel);
+  call.is_moe = is_of_moe(call.kernel);
   if (call.collective == PTO_COLLECTIVE_COUNT || task->param_count < 3)
     return call;                     /* a barrier has its window alone */
   for (uint32_t i = 0; i < 2; i++) { /* in and out stand before the window */

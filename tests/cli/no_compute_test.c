@@ -160,7 +160,9 @@ static void test_what_has_no_meaning_is_refused(void **state) {
     pto_ptosim_assert_complaint(2, cases[i].part);
   }
   pto_ptosim_run("explore bgemm --no-compute");
-  pto_ptosim_assert_complaint(2, "--no-compute is for run, check, why and adopt");
+  pto_ptosim_assert_complaint(2, "--no-compute is for several ranks, of which it compares how runs end");
+  pto_ptosim_run("suite bgemm --no-compute");
+  pto_ptosim_assert_complaint(2, "--no-compute is for run, check, why, adopt and explore of several ranks");
   pto_ptosim_run("predict bgemm --no-compute");
   pto_ptosim_assert_complaint(2, "predict: it prices kernels by itself: leave --no-compute out");
 }

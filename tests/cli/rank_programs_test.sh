@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# The programs of orchestration/ranks: right to the last bit on as many ranks as they are for, the same on two threads, without
-# kernels as long, and accused of nothing.
+# The programs of orchestration/ranks: right to the last bit on as many ranks as they are for, by their goldens and by the oracle, which
+# executes rank by rank and task by task, the same on two threads, without kernels as long, and accused of nothing.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 build=${PTO_BUILD_DIR:-build}
 ptosim=$build/ptosim
-[ -x "$ptosim" ] || { echo "there is no $ptosim"; exit 77; }
+for tool in "$ptosim" "$build/oracle"; do [ -x "$tool" ] || { echo "there is no $tool"; exit 77; }; done
 # shellcheck source=tests/support/holds.sh
 . tests/support/holds.sh
 
@@ -22,9 +22,20 @@ as_long_without_kernels() { [ -n "$(time_of "$@")" ] && [ "$(time_of "$@")" = "$
 refused() { # SENTENCE WORDS…
   leaves_with 2 "$ptosim" run "${@:2}" && grep -q -- "$1" "$work/out"
 }
+# The outputs of each rank are those of tests/oracle, of which a chip is of no matter.
+as_oracle() { # RANKS WORDS…
+  local ranks=$1 words=" ${*:2} "
+  read -ra words <<<"${words/ --chip a2a3 / }"
+  "$build/oracle" "${words[@]}" --ranks "$ranks" | grep -o '[0-9a-f]\{16\}  verified' | cut -c 1-16 >"$work/oracle"
+  "$ptosim" run "${@:2}" --ranks "$ranks" --quiet --json - | grep -o '"output_digest":"[0-9a-f]*"' | tail -n "$ranks" | cut -d '"' -f 4 >"$work/ours"
+  [ "$(wc -l <"$work/oracle")" = "$ranks" ] && diff "$work/oracle" "$work/ours"
+}
 holds_of() { # PROGRAM WORDS…
   local ranks
-  for ranks in 1 2 4 8; do holds "$* on $ranks ranks" verified $ranks "$@"; done
+  for ranks in 1 2 4 8; do
+    holds "$* on $ranks ranks" verified $ranks "$@"
+    holds "$* on $ranks ranks as by the oracle" as_oracle $ranks "$@"
+  done
   holds "$* on two threads" same_on_two_threads 4 "$@"
   holds "$* without kernels" as_long_without_kernels "$@" --ranks 4
   holds "$* is ordered" "$ptosim" check "$@" --ranks 4
@@ -34,6 +45,15 @@ holds_of() { # PROGRAM WORDS…
 for algorithm in one_phase two_phase ring bidirectional_ring; do
   holds_of tensor_parallel_mlp --case uneven --set algorithm=$algorithm
   holds "$algorithm of one rank, three times" verified 1 all_reduce --set times=3 --set algorithm=$algorithm
+done
+for algorithm in one_phase two_phase ring bidirectional_ring; do
+  for ranks in 2 3 8 16; do
+    holds "$algorithm of $ranks ranks as by the oracle" as_oracle $ranks all_reduce --set elems=1001 --set times=2 --set algorithm=$algorithm
+  done
+done
+for ranks in 1 2 4; do
+  holds "experts on $ranks ranks as by the oracle" as_oracle $ranks expert_parallel_moe
+  holds "ragged ones on $ranks ranks as by the oracle" as_oracle $ranks expert_parallel_moe --case ragged --chip a2a3
 done
 holds_of tensor_parallel_mlp --case 512 --chip a2a3
 holds_of tensor_parallel_attention --case 4x2x16x4 --chip a2a3

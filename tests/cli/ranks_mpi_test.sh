@@ -104,23 +104,30 @@ holds 'one rank alone' says 'rank 7: .*the last rank is refused' "$build/planted
 holds 'without the plug-in' bash -c "cp '$ptosim' '$work/ptosim' && PTO_PROGRAM_PATH='$build/programs' OMPI_COMM_WORLD_SIZE=2 '$work/ptosim' run all_reduce --ranks 2 2>&1 |
   grep -q 'libpto_mpi.so beside ptosim'"
 
-children() { cat /proc/"$1"/task/*/children; }
-# A process that is killed in a run of many seconds: mpirun ends the others.
+# The processes of ptosim below that one, of which MPICH has a proxy between.
+processes() {
+  local child
+  for child in $(cat /proc/"$1"/task/*/children 2>/dev/null); do
+    if [ "$(cat /proc/"$child"/comm 2>/dev/null)" = ptosim ]; then echo "$child"; else processes "$child"; fi
+  done
+}
+# A process that is killed in a run of many seconds: mpirun ends the others, and says so.
 killed() {
   local launcher one tries=0
-  mpirun --oversubscribe -n 4 "$ptosim" run all_reduce --ranks 8 --chip a2a3 --set times=30 --set elems=1000000 --set algorithm=one_phase --timeout 0 >/dev/null 2>"$work/error" &
+  mpirun --oversubscribe -n 4 "$ptosim" run all_reduce --ranks 8 --chip a2a3 --set times=30 --set elems=1000000 --set algorithm=one_phase --timeout 0 >"$work/error" 2>&1 &
   launcher=$!
-  until [ "$(children $launcher | wc -w)" = 4 ] || [ $((tries++)) = 100 ]; do sleep 0.1; done
+  until [ "$(processes $launcher | wc -l)" = 4 ] || [ $((tries++)) = 100 ]; do sleep 0.1; done
   sleep 1
-  one=$(children $launcher | cut -d ' ' -f 3)
+  one=$(processes $launcher | sed -n 3p)
   kill -9 "$one" || return 1
   for ((tries = 0; tries < 100; tries++)); do
     kill -0 $launcher 2>/dev/null || break
     sleep 0.1
   done
   kill -9 $launcher 2>/dev/null && { echo 'mpirun was still there after 10 seconds'; return 1; }
-  wait $launcher
-  [ $? != 0 ]
+  wait $launcher && return 1
+  cat "$work/error"
+  grep -qE 'process rank [0-9]+ with .* exited on signal 9|Killed \(signal 9\)' "$work/error" # Open MPI's words, and MPICH's
 }
 holds 'a process that is killed ends all' killed
 holds_total

@@ -26,6 +26,14 @@ holds 'ring: the same' moved ring $((3 * 4 * 2 * 3 * 2000))
 holds 'bidirectional ring: the same' moved bidirectional_ring $((3 * 4 * 2 * 3 * 2000))
 holds 'bandwidths are bytes by time' so "all(abs(c['algbw_gbps'] - c['calls'] * c['bytes'] / c['total_us'] / 1e3) < 1e-6 * c['algbw_gbps'] and abs(c['busbw_gbps'] - 1.5 * c['algbw_gbps']) < 1e-6 * c['busbw_gbps'] for c in d['comm_stats']['comms'][0]['calls'])"
 holds 'the links carried what was put' so "d['comm_stats']['comms'][0]['puts']['bytes'] <= sum(l['bytes'] for l in d['links'])"
+moe() {
+  "$ptosim" run expert_parallel_moe --ranks 4 --chip a2a3 --comm-stats --quiet --json "$work/run.json" &&
+    so "[(c['collective'], c['algorithm']) for c in d['comm_stats']['comms'][0]['calls']] == [(n, 'direct') for n in ('moe_dispatch_meta', 'moe_dispatch_data', 'moe_combine')]" &&
+    so "sum(c['bytes'] for c in d['comm_stats']['comms'][0]['calls']) == d['comm_stats']['comms'][0]['puts']['bytes']" &&
+    so "all(abs(c['busbw_gbps'] - c['bytes'] / 4 / c['total_us'] / 1e3) < 1e-6 * c['busbw_gbps'] and abs(c['busbw_gbps'] - 0.75 * c['algbw_gbps']) < 1e-6 * c['busbw_gbps'] for c in d['comm_stats']['comms'][0]['calls'])"
+}
+holds 'groups of MoE have bandwidths by what they put' moe
+run --set algorithm=ring --comm-stats
 holds 'the longest wait is first' so "[w['us'] for w in d['comm_stats']['waits']] == sorted((w['us'] for w in d['comm_stats']['waits']), reverse=True) and d['comm_stats']['waits']"
 # A rank's cores and its orchestration waited as long as the matrix says.
 waited() {

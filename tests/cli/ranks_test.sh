@@ -85,9 +85,15 @@ explores() { # SENTENCE WORD…: it is refused with that
   [ $? = 2 ] && grep -qx -- "ptosim: explore: with several ranks $sentence" "$work/error"
 }
 holds 'explore names the option that is of one chip' explores 'there is no --all' "$ptosim" explore all_reduce --all
-holds 'and that of shards' explores 'there is no --shard' "$ptosim" explore all_reduce --shard 1/2
-holds 'or what the launcher says' explores 'there are no shards, and this is shard 2/3, as OMPI_COMM_WORLD_RANK says: run it in one process' \
-  env OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=3 "$ptosim" explore all_reduce
+no_picture() {
+  leaves_with 2 "$ptosim" run all_reduce --waits-dot "$work/w.dot" && grep -q 'is of one chip, and draws its cores; .ptosim check. has each wait between ranks' "$work/out"
+}
+holds 'waits between ranks are told by check' no_picture
+without_kernels() {
+  "$ptosim" explore all_reduce --ranks 4 --no-compute --schedules 6 >"$work/out" && grep -q '6 runs in which ranks are late, 0 differ' "$work/out" &&
+    grep -q 'not judged: .*outputs (without kernels there are none' "$work/out"
+}
+holds 'explore compares how runs without kernels end' without_kernels
 for verb in perf diff task graph adopt; do
   holds "why $verb has no ranks" bash -c "! '$ptosim' $verb all_reduce --ranks 2 2>&1 | grep -vq 'does not take --ranks: '"
 done

@@ -44,6 +44,10 @@ holds 'orders that differ' as_one 1 '1 3 7' 'json junit sarif save report' explo
 holds 'orders that do not' as_one 0 3 json explore vector_example --schedules 5
 holds 'fewer orders than shards' as_one 0 7 json explore vector_example --schedules 2 --seed 5
 holds 'threads with delays' as_one 0 3 json explore vector_example --schedules 5 --engine threads
+late=("$build/planted/planted_windows.so" --case late_zeroing --set bug=1)
+[ -f "${late[0]}" ] || { echo "there is no ${late[0]}"; exit 77; }
+holds 'ranks of which late ones differ' as_one 1 '1 3 7' 'json junit sarif report' explore "${late[@]}" --schedules 9
+holds 'ranks of which none do' as_one 0 3 json explore all_reduce --ranks 4 --schedules 7
 cat >"$work/cases.list" <<'END'
 vector_example --engine virtual --chip a2a3
 bgemm --engine virtual

@@ -4,6 +4,7 @@
  * held against.
  *
  *   oracle PROGRAM [--case C] [--set k=v]… [--seed N] [--clusters N] [--poison] [--json -]
+ *   oracle PROGRAM --ranks N [the same but --json]   a line for each rank
  *   oracle all [PROGRAM]… [--seed N] [--clusters N] [--poison]
  *                            every program (or those named), its defaults and each case that is not long
  *
@@ -23,7 +24,7 @@
 #include <orchestration/loader/loader.h>
 #include <orchestration/loader/program_run.h>
 #include <runtime/base/base.h>
-#include <tests/oracle/oracle_runtime.h>
+#include <tests/oracle/oracle_world.h>
 
 #define MAX_SETTINGS 64
 
@@ -34,6 +35,7 @@ struct arguments {
   struct pto_program_request request;
   const char *settings[MAX_SETTINGS];
   bool poison, json;
+  uint32_t ranks; /* 0: one chip, alone */
 };
 
 struct outcome {
@@ -118,6 +120,41 @@ static void print_line(const struct arguments *arguments, const struct outcome *
                                              : "WRONG",
            outcome->comparison.max_abs_error);
   printf("%s%s\n", *outcome->sentence ? "  " : "", outcome->sentence);
+}
+
+/* ---- several ranks ---- */
+
+struct rank_runs {
+  const struct pto_program *program;
+  const struct arguments *arguments;
+  uint32_t count;
+  struct outcome outcomes[PTO_MAX_RANKS];
+  int codes[PTO_MAX_RANKS];
+};
+
+static void run_rank(uint32_t rank, void *context) {
+  struct rank_runs *runs = context;
+  struct arguments arguments = *runs->arguments;
+  arguments.request.rank = rank;
+  arguments.request.rank_count = runs->count;
+  runs->codes[rank] = run_program(runs->program, &arguments, &runs->outcomes[rank]);
+}
+
+static int run_ranks(const struct pto_program *program, const struct arguments *arguments) {
+  static struct rank_runs runs;
+  int code = 0;
+  runs.program = program;
+  runs.arguments = arguments;
+  runs.count = arguments->ranks;
+  if (!oracle_world_run(runs.count, run_rank, &runs)) {
+    fprintf(stderr, "oracle: %s: ranks wait for each other for ever, or there is no memory\n", arguments->program);
+    return EXIT_FAILED;
+  }
+  for (uint32_t i = 0; i < runs.count; i++) {
+    print_line(arguments, &runs.outcomes[i], runs.codes[i]);
+    if (runs.codes[i] > code) code = runs.codes[i];
+  }
+  return code;
 }
 
 /* ---- all ---- */
@@ -212,6 +249,8 @@ static int take_option(struct arguments *arguments, char **argv) {
     arguments->json = true;
   else if (strcmp(argv[0], "--seed") == 0 && take_number(argv[1], &arguments->request.seed))
     return 2;
+  else if (strcmp(argv[0], "--ranks") == 0 && take_number(argv[1], &number) && number > 0 && number <= PTO_MAX_RANKS)
+    arguments->ranks = (uint32_t)number;
   else if (strcmp(argv[0], "--clusters") == 0 && take_number(argv[1], &number) && number > 0 && number <= 1024)
     oracle_clusters = (uint32_t)number;
   else if (strcmp(argv[0], "--set") == 0 && arguments->request.setting_count < MAX_SETTINGS)
@@ -233,6 +272,10 @@ static int run_one(struct arguments *arguments) {
   if (loaded->program->host) {
     snprintf(outcome.sentence, sizeof outcome.sentence, "%s drives contexts of its own", arguments->program);
     outcome.status = PTO_ENOTSUP;
+  } else if (arguments->ranks) {
+    code = run_ranks(loaded->program, arguments);
+    pto_program_unload(loaded);
+    return code;
   } else
     code = run_program(loaded->program, arguments, &outcome);
   if (arguments->json)

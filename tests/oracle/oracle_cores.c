@@ -463,7 +463,7 @@ int oracle_task_execute(struct pto_runtime *rt, const struct oracle_task *task) 
   bool waits = false;
   int status = PTO_OK;
   for (uint32_t role = 0; role < PTO_ROLE_COUNT; role++)
-    if (task->kernels[role] && pto_kernel_waits(task->kernels[role])) waits = true;
+    if (task->kernels[role] && task->kernels[role]->flags & (PTO_KERNEL_WAITS | PTO_KERNEL_TURNS)) waits = true;
   if (waits && task->is_sync_start) return run_together(rt, task, 0, task->block_count);
   for (uint32_t block = 0; block < task->block_count && status == PTO_OK; block++)
     status = waits ? run_together(rt, task, block, 1) : run_block(rt, task, block);

@@ -7,6 +7,8 @@
  * cores of a group are coroutines and go on one at a time: always the lowest one, by block and then by role, that can.
  * Where none can and some have not returned, they wait for each other for ever.
  *
+ * A kernel that waits for other ranks alone runs on its rank's stack, and other ranks go on (oracle_world.h).
+ *
  * Each core of a group has a stack and local memories of its own.  Signals are counted by core and flag; a FIFO is a
  * list of elements, and 8 bytes for each are counted beside its own.  An accumulating block's turn has come when the
  * cores that the contract names have returned; work takes no time.
