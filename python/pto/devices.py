@@ -14,10 +14,11 @@ import threading
 
 import numpy
 
+from .codes import bytes_of, given
 from .kernel_objects import blamed, failure_behind
 from .library import Closable, Error, chars, config, errors, failure, ffi, fields, interruptible, lib, text
 from .runtime import Orchestrating, _label
-from .tensors import GOES_WITH_THE_RUN, Tensor, bytes_of, dtype_code, dtype_name, extents, like
+from .tensors import GOES_WITH_THE_RUN, Tensor, dtype_code, dtype_name, extents, like
 
 _calls = dict(ffi.typeof("struct pto_device_program").fields)
 
@@ -53,14 +54,14 @@ class DeviceTensor:
         return f"<device tensor {self.dtype}{list(self.shape)}>"
 
     def write(self, array):
-        """Copies an array of this dtype and shape to the device, in the order of calls."""
-        data = bytes_of(array, self.dtype, self.shape)
+        """Copies an array of this dtype and shape, or what has DLPack, to the device, in the order of calls."""
+        data = bytes_of(given(array, self.dtype, self.shape)[2])
         self.context._check(lib.pto_device_tensor_write(self.context.c, self.c, ffi.from_buffer(data), data.nbytes))
 
     def read(self):
         """Waits for what was asked of the tensor so far; its elements as a new array.  4-bit elements: packed bytes."""
         array = like(self.dtype, self.shape)
-        data = ffi.from_buffer(array.reshape(-1).view(numpy.uint8))
+        data = ffi.from_buffer(bytes_of(array))
         self.context._wait(lib.pto_device_tensor_read, self.c, data, array.nbytes)
         return array
 
@@ -171,19 +172,16 @@ class Context(Closable):
         return self._tensor(lib.pto_device_tensor_create, desc)
 
     def put(self, array, dtype=None, shape=None, label=None):
-        """A tensor with an array's elements.  dtype and shape: where the array's own say something else (bf16, 4 bits)."""
-        array = numpy.asarray(array)
-        made = self.empty(array.shape if shape is None else shape, array.dtype if dtype is None else dtype,
-                          label=label)
-        made.write(array)
+        """A tensor with the elements of an array, or of what has DLPack.  dtype and shape: of an array of codes (bf16, 4 bits)."""
+        dtype, shape, elements = given(array, dtype, shape)
+        made = self.empty(shape, dtype, label=label)
+        made.write(elements)
         return made
 
     def constant(self, array, dtype=None, shape=None):
         """A tensor that keeps these elements: for `constants` of a dispatch and of graphs; the host does not read it."""
-        array = numpy.asarray(array)
-        desc = description("struct pto_device_tensor_desc *", array.dtype if dtype is None else dtype,
-                           array.shape if shape is None else shape)
-        data = bytes_of(array, dtype_name(desc.dtype), tuple(desc.shape[0:desc.ndims]))
+        dtype, shape, elements = given(array, dtype, shape)
+        desc, data = description("struct pto_device_tensor_desc *", dtype, shape), bytes_of(elements)
         return self._tensor(lib.pto_device_tensor_create_constant, desc, ffi.from_buffer(data), data.nbytes)
 
     def _tensor(self, create, desc, *data):
@@ -240,12 +238,11 @@ class Context(Closable):
     def compute(self, orchestrate, inputs, outputs):
         """Runs orchestrate(rt, *inputs, *outputs) once, from arrays to arrays, and waits: the outputs by name.
 
-        inputs: arrays by name.  outputs: (dtype, shape) by name.
+        inputs: arrays by name, or what has DLPack; codes as (array, dtype) or (array, dtype, shape).  outputs: (dtype, shape) by name.
         """
-        inputs = {name: numpy.asarray(array) for name, array in inputs.items()}
-        program, kept = self._program(orchestrate, {name: (array.dtype, array.shape) for name, array in inputs.items()},
-                                      outputs)
-        made, results, borrowed = arrays(inputs, {name: (array.dtype, array.shape) for name, array in inputs.items()}, outputs)
+        taken = {name: given(array) for name, array in inputs.items()}
+        program, kept = self._program(orchestrate, {name: each[:2] for name, each in taken.items()}, outputs)
+        made, results, borrowed = arrays({name: each[2] for name, each in taken.items()}, outputs)
         self._wait(lib.pto_context_compute, program, made)
         del kept, borrowed
         return results
@@ -272,22 +269,20 @@ def bindings(inputs, outputs, consumed):
     return made, (kept, names, listed)
 
 
-def arrays(values, inputs, outputs):
+def arrays(inputs, outputs):
     """A struct pto_compute_arrays, the arrays of outputs by name, and what it borrows.
 
-    values: arrays by name.  inputs, outputs: (dtype, shape) by name."""
+    inputs: the elements that `given` makes, by name.  outputs: (dtype, shape) by name."""
     def host(data):
         made = ffi.new("struct pto_host_array[]", max(len(data), 1))
         for place, (name, array) in zip(made, data.items()):
-            kept.append((chars(name), ffi.from_buffer(array)))
+            kept.append((chars(name), ffi.from_buffer(bytes_of(array))))
             place.name, place.data, place.size_bytes = kept[-1][0], ffi.cast("void *", kept[-1][1]), array.nbytes
         kept.append(made)
         return made
 
     kept = []
     results = {name: like(dtype, shape) for name, (dtype, shape) in outputs.items()}
-    given = {name: bytes_of(array, *inputs.get(name, (array.dtype, array.shape))) for name, array in values.items()}
-    taken = {name: array.reshape(-1).view(numpy.uint8) for name, array in results.items()}
-    made = ffi.new("struct pto_compute_arrays *", {"inputs": host(given), "input_count": len(given),
-                                                   "outputs": host(taken), "output_count": len(taken)})
+    made = ffi.new("struct pto_compute_arrays *", {"inputs": host(inputs), "input_count": len(inputs),
+                                                   "outputs": host(results), "output_count": len(results)})
     return made, results, kept

@@ -19,9 +19,10 @@ import tempfile
 
 import numpy
 
+from .codes import bytes_of, given
 from .devices import arrays, bindings, description
 from .library import chars, errors, explained, failure, ffi, lib, nearest, text
-from .tensors import bytes_of, dtype_code, dtype_name
+from .tensors import dtype_code, dtype_name
 
 _PREFIX = "pto_graph_builder_"
 _operand = ffi.typeof("struct pto_graph_operand")
@@ -146,10 +147,9 @@ class GraphBuilder:
         return self._made(lib.pto_graph_builder_input(self.c, chars(name), description("struct pto_graph_desc *", dtype, shape)))
 
     def constant(self, array, dtype=None, shape=None):
-        """A constant of an array, which is copied.  dtype and shape: where the array's own say something else."""
-        array = numpy.asarray(array)
-        dtype, shape = array.dtype if dtype is None else dtype, array.shape if shape is None else shape
-        data = bytes_of(array, dtype, shape)
+        """A constant of an array, or of what has DLPack, which is copied.  dtype and shape: of an array of codes (bf16, 4 bits)."""
+        dtype, shape, elements = given(array, dtype, shape)
+        data = bytes_of(elements)
         return self._made(lib.pto_graph_builder_constant(self.c, description("struct pto_graph_desc *", dtype, shape),
                                                          ffi.from_buffer(data), data.nbytes))
 
@@ -257,7 +257,8 @@ class Graph:
 
     def compute(self, context, inputs):
         """Runs it once, from arrays by name to new arrays by name, and waits.  One with open sizes is bound first."""
-        made, results, borrowed = arrays(inputs, self.inputs, self.outputs)
+        elements = {name: given(array, *self.inputs.get(name, ()))[2] for name, array in inputs.items()}
+        made, results, borrowed = arrays(elements, self.outputs)
         context._graphs.add(self)
         context._wait(lambda device: lib.pto_graph_compute(self.c, device, made))
         del borrowed

@@ -8,6 +8,7 @@ import atexit
 import collections
 import ctypes
 import inspect
+import math
 import os
 import pathlib
 import re
@@ -18,7 +19,7 @@ import threading
 import traceback
 
 from .library import Error, chars, chosen, ffi, lib, nearest, text
-from .tensors import Mode, dtype_code, numpy_dtype, strided, _dtype_names
+from .tensors import Mode, dtype_code, strided, _dtype_names
 
 _kept = []  # what constants of the library point to
 
@@ -127,9 +128,7 @@ class _Shape:
     def __init__(self, tensor):
         self.shape = tuple(tensor.shape[0:tensor.ndims])
         self.dtype = _dtype_names[tensor.dtype]
-        self.nbytes = numpy_dtype(tensor.dtype).itemsize
-        for extent in self.shape:
-            self.nbytes *= extent
+        self.nbytes = (math.prod(self.shape) * lib.pto_dtype_bits(tensor.dtype) + 7) // 8
 
 
 def _arguments(args, params, made):

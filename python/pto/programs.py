@@ -15,10 +15,11 @@ import tempfile
 
 import numpy
 
+from .codes import bytes_of, given, is_described, numbers
 from .kernel_objects import blamed, failure_behind, forget_failures
 from .library import Error, chars, config, deps_rules, errors, explained, failure, ffi, interruptible, lib, text
 from .runtime import Orchestrating
-from .tensors import GOES_WITH_THE_RUN, Tensor, dtype_code, dtype_name, like
+from .tensors import GOES_WITH_THE_RUN, Tensor, dtype_code, dtype_name, extents, like
 
 _calls = dict(ffi.typeof("struct pto_program").fields)
 _TRACKS = "process_name", "thread_name"  # of a trace
@@ -79,6 +80,10 @@ class Run:
 
     def __repr__(self):
         return f"<run: {'well' if self.error is None else self.error}, {self.result.get('tasks')} tasks>"
+
+    def numbers(self, name, array=None):
+        """An output as numbers: the array, or what its codes stand for (bf16, 8 and 4 bits); or another array in its place."""
+        return numbers(self.outputs[name] if array is None else array, *self._keep[0].outputs[name])
 
     @staticmethod
     def _written(write, *arguments, name="written"):
@@ -152,25 +157,25 @@ class Run:
 class Program:
     """A program made of Python.
 
-    inputs: arrays by name, copied at each run.  outputs: by name a (dtype, shape), or an array with what is in it before.
-    golden: arrays by name, what outputs are compared with, |a − g| ≤ atol + rtol·|g|, of the output's shape.  Settings as of pto.Runtime.
+    inputs: arrays by name, copied at each run; codes as (array, dtype) or (array, dtype, shape), or what has DLPack.  outputs: by
+    name a (dtype, shape), or an array, as inputs are, with what is in it before.  golden: arrays by name, what outputs are
+    compared with as numbers, |a − g| ≤ atol + rtol·|g|, of the output's shape, or its codes.  Settings as of pto.Runtime.
     """
 
     def __init__(self, orchestrate, inputs=None, outputs=None, golden=None, rtol=0.0, atol=0.0, name=None, expects_refusals=False,
                  **settings):
         self.orchestrate, self.settings = orchestrate, settings
         self.name = name or getattr(orchestrate, "__name__", "program")
-        self.golden = {each: numpy.asarray(array) for each, array in (golden or {}).items()}
-        self.arrays = [(each, lib.PTO_ARRAY_INPUT, *self._described(array)) for each, array in (inputs or {}).items()]
-        self.arrays += [(each, lib.PTO_ARRAY_INOUT if not isinstance(array, tuple) else lib.PTO_ARRAY_OUTPUT,
-                         *self._described(array)) for each, array in (outputs or {}).items()]
-        self.exception = None
-        shapes = {each: shape for each, role, _, shape, _ in self.arrays if role != lib.PTO_ARRAY_INPUT}
-        for each, array in self.golden.items():
-            if each not in shapes:
+        self.arrays = [(each, lib.PTO_ARRAY_INPUT, *given(array)[:2], array) for each, array in (inputs or {}).items()]
+        self.arrays += [(each, *self._output(array)) for each, array in (outputs or {}).items()]
+        self.outputs = {each: (dtype, shape) for each, role, dtype, shape, _ in self.arrays if role != lib.PTO_ARRAY_INPUT}
+        self.exception, self.golden = None, {}
+        for each, array in (golden or {}).items():
+            if each not in self.outputs:
                 raise ValueError(f"{self.name}: a golden of {each}, which is no output")
-            if array.shape != shapes[each]:
-                raise ValueError(f"{self.name}: the golden of {each} has shape {list(array.shape)}, and {each} {list(shapes[each])}")
+            self.golden[each], shape = numpy.asarray(numbers(array, *self.outputs[each])), self.outputs[each][1]
+            if self.golden[each].shape != shape:
+                raise ValueError(f"{self.name}: the golden of {each} has shape {list(self.golden[each].shape)}, and {each} {list(shape)}")
         self._keep = [chars(self.name)]
         self._c = ffi.new("struct pto_program *", {
             "abi": lib.PTO_PYTHON_ABI, "name": self._keep[0], "summary": self._keep[0], "rtol": rtol, "atol": atol,
@@ -180,11 +185,11 @@ class Program:
             self._c.expect = self._callback("expect", self._expect)
 
     @staticmethod
-    def _described(array):
-        if isinstance(array, tuple):
-            return dtype_code(array[0]), (array[1],) if isinstance(array[1], int) else tuple(array[1]), None
-        array = numpy.asarray(array)
-        return dtype_code(array.dtype), array.shape, array
+    def _output(array):
+        """Role, dtype, shape and array."""
+        if isinstance(array, tuple) and not is_described(array):
+            return lib.PTO_ARRAY_OUTPUT, dtype_name(dtype_code(array[0])), tuple(extents(array[1])), None
+        return lib.PTO_ARRAY_INOUT, *given(array)[:2], array
 
     def _callback(self, name, function):
         def call(*arguments):
@@ -202,12 +207,12 @@ class Program:
     # ---- what the library calls ----
 
     def _prepare(self, run):
-        for name, role, code, shape, data in self.arrays:
-            array = lib.pto_program_array(run, chars(name), role, code, len(shape), shape)
-            if array == ffi.NULL:
+        for name, role, dtype, shape, array in self.arrays:
+            made = lib.pto_program_array(run, chars(name), role, dtype_code(dtype), len(shape), shape)
+            if made == ffi.NULL:
                 return lib.PTO_EINVAL
-            if data is not None:
-                ffi.memmove(array.data, numpy.ascontiguousarray(data), array.size_bytes)
+            if array is not None:
+                ffi.memmove(made.data, bytes_of(given(array, dtype, shape)[2]), made.size_bytes)
         return lib.PTO_OK
 
     def _orchestrate(self, rt, run):
@@ -267,16 +272,15 @@ class Program:
             error.__cause__ = self._raised(error)
         else:
             explained(lib.pto_session_account, session)
-        outputs = {name: self._array(session, name, code, shape) for name, role, code, shape, _ in self.arrays
-                   if role != lib.PTO_ARRAY_INPUT}
+        outputs = {name: self._array(session, name, *described) for name, described in self.outputs.items()}
         return Run(session, (self, options, keep), outputs, error)
 
     @staticmethod
-    def _array(session, name, code, shape):
+    def _array(session, name, dtype, shape):
         size = ffi.new("uint64_t *")
         data = lib.pto_session_array(session, chars(name), size)
-        array = like(dtype_name(code), shape)
-        ffi.memmove(ffi.from_buffer(array.reshape(-1).view(numpy.uint8)), data, size[0])
+        array = like(dtype, shape)
+        ffi.memmove(ffi.from_buffer(bytes_of(array)), data, size[0])
         return array
 
     def check(self, deps="exact", **settings):

@@ -229,13 +229,13 @@ class Orchestrating(Closable):
 
     # ---- tensors ----
 
-    def tensor(self, array, dtype=None, label=None):
+    def tensor(self, array, dtype=None, label=None, shape=None):
         """A numpy array, or what has __dlpack__ or a buffer, as a tensor: its memory, strides kept.
 
-        dtype: where numpy has none (bf16 in an array of uint16).  The array is kept alive until the run ends; of a
+        dtype: where numpy has none (bf16 in an array of uint16).  shape: of elements of 4 bits, two in each byte of the array.  The array is kept alive until the run ends; of a
         tensor that is made outside a run, until the runtime is destroyed.  A read-only one is refused as an output.
         """
-        made = of_array(self.c, array, dtype)
+        made = of_array(self.c, array, dtype, shape)
         self._held.append(made)
         if label is not None:
             lib.pto_buffer_label(self.c, made.c.buffer, _label(label))

@@ -28,7 +28,10 @@ def test(engines=("threads", "virtual"), deps=("exact",), chips=("a2a3",), worke
 
 
 def assert_same(run, golden, rtol=0.0, atol=0.0):
-    """The run ended well, and its outputs are the golden's: arrays by name, of the outputs' shapes, |a − g| ≤ atol + rtol·|g|."""
+    """The run ended well, and its outputs are the golden's: arrays by name, of the outputs' shapes, |a − g| ≤ atol + rtol·|g|.
+
+    Of bf16, 8-bit floats and 4 bits numbers are compared: a golden has numbers or codes, as that of pto.Program has.  AssertionError
+    for what differs or a run that failed; ValueError for no golden, or one of another name or shape."""
     __tracebackhide__ = True
     assert isinstance(run, Run)
     if run.error is not None:
@@ -38,9 +41,10 @@ def assert_same(run, golden, rtol=0.0, atol=0.0):
     for name, expected in golden.items():
         if name not in run.outputs:
             raise ValueError(f"a golden of {name!r}, which is no output" + nearest(name, run.outputs))
-        if numpy.shape(expected) != run.outputs[name].shape:
-            raise ValueError(f"the golden of {name} has shape {list(numpy.shape(expected))}, and {name} {list(run.outputs[name].shape)}")
-        numpy.testing.assert_allclose(run.outputs[name], expected, rtol=rtol, atol=atol, err_msg=f"output {name}")
+        found, expected = run.numbers(name), run.numbers(name, expected)
+        if numpy.shape(expected) != found.shape:
+            raise ValueError(f"the golden of {name} has shape {list(numpy.shape(expected))}, and {name} {list(found.shape)}")
+        numpy.testing.assert_allclose(found, expected, rtol=rtol, atol=atol, err_msg=f"output {name}")
 
 
 def assert_as_before(run, path, name):
