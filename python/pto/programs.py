@@ -221,7 +221,9 @@ class Program:
                           kept=GOES_WITH_THE_RUN)
                    for name, *_ in self.arrays]
         status = runtime.called(self.orchestrate, *tensors)
-        self.exception, self._last = runtime.exception, runtime  # whose arrays the tasks use after this
+        self._last[runtime.rank] = runtime  # whose arrays the tasks use after this
+        raised = [each.exception for each in self._last.values() if each.exception is not None]
+        self.exception = min(raised, key=lambda each: isinstance(each, errors.EDEADLOCK), default=None)
         runtime.over()
         return status
 
@@ -238,7 +240,7 @@ class Program:
         made, kept = config(record, **{**self.settings, **(settings or {})})
         options = ffi.new("struct pto_session_options *", {"size": ffi.sizeof("struct pto_session_options"), "made": self._c,
                                                            "config": made, "has_deps": True})
-        self.exception = None
+        self.exception, self._last = None, {}
         forget_failures()
         return options, (made, kept)
 
@@ -283,9 +285,15 @@ class Program:
         ffi.memmove(ffi.from_buffer(bytes_of(array)), data, size[0])
         return array
 
-    def check(self, deps="exact", **settings):
-        """Pairs of conflicting accesses that nothing orders under these rules, "exact" or "pto": Findings."""
-        options, keep = self._options(lib.PTO_RECORD_GRAPH, {"deps": deps, **settings})
+    def check(self, deps="exact", ranks=0, **settings):
+        """Pairs of conflicting accesses that nothing orders under these rules, "exact" or "pto": Findings.
+
+        ranks: so many call the orchestration, with rt.rank, in virtual time [one chip]; of these also accesses of two ranks to a
+        window, collectives that differ, and what waits for ever."""
+        settings = {"deps": deps, **settings}
+        if ranks:
+            return self._judged(lambda options, *rest: lib.pto_tools_check_ranks(options, ranks, *rest), settings)
+        options, keep = self._options(lib.PTO_RECORD_GRAPH, settings)
         session = self._session(options)
         try:
             with interruptible:
@@ -303,29 +311,36 @@ class Program:
             ffi.release(session)
             del keep
 
-    def _judged(self, judge, request, settings):
+    def _judged(self, judge, settings):
         options, keep = self._options(0, settings)
         out, error = ffi.new("struct pto_findings **"), None
         try:
             with interruptible:
-                explained(judge, options, request, out)
+                explained(judge, options, out)
         except Error as reason:
             error = reason
         findings = None if out[0] == ffi.NULL else Findings(out[0])
-        if self.exception is not None:
+        del keep
+        waits = isinstance(self.exception, errors.EDEADLOCK) and findings  # which say why
+        if self.exception is not None and not waits and (error is not None or isinstance(self.exception, KeyboardInterrupt)):
             raise blamed(self.exception)
         if error is not None and not findings:
             raise error from self._raised(error)
-        del keep
         return findings
 
     def observe(self, ranks=0, **settings):
         """What kernels touch and their tasks do not declare, on so many ranks, in virtual time [one chip]: Findings."""
         request = ffi.new("struct pto_observe_request *", {"size": ffi.sizeof("struct pto_observe_request"), "ranks": ranks})
-        return self._judged(lib.pto_tools_observe, request, settings)
+        return self._judged(lambda options, *rest: lib.pto_tools_observe(options, request, *rest), settings)
 
-    def explore(self, schedules=0, every_order=False, **settings):
-        """Where outputs depend on the order of tasks, in so many orders [200], or in each that may matter: Findings."""
+    def explore(self, schedules=0, every_order=False, ranks=0, **settings):
+        """Where outputs depend on the order of tasks, in so many orders [200], or in each that may matter: Findings.
+
+        ranks: instead, where they depend on how late a rank is, in so many runs; a golden is that of each rank."""
+        if ranks and every_order:
+            raise ValueError("every order is one of a chip's tasks: of ranks, some are late")
+        if ranks:
+            return self._judged(lambda options, *rest: lib.pto_tools_explore_ranks(options, ranks, schedules, *rest), settings)
         request = ffi.new("struct pto_explore_request *", {"size": ffi.sizeof("struct pto_explore_request"),
                                                            "schedules": schedules, "is_all": every_order})
-        return self._judged(lib.pto_tools_explore, request, settings)
+        return self._judged(lambda options, *rest: lib.pto_tools_explore(options, request, *rest), settings)

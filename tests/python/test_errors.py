@@ -263,8 +263,9 @@ def in_a_world():
 
 @pytest.mark.parametrize("wait", [in_a_runtime, in_a_world, in_a_context, lambda: program().run(), lambda: program().check(),
                                   lambda: program().explore(), lambda: program().observe(), in_a_python_kernel,
-                                  in_an_orchestration],
-                         ids=["runtime", "world", "context", "run", "check", "explore", "observe", "kernel", "orchestration"])
+                                  in_an_orchestration, lambda: program().check(ranks=2), lambda: program().explore(ranks=2)],
+                         ids=["runtime", "world", "context", "run", "check", "explore", "observe", "kernel", "orchestration",
+                              "check-ranks", "explore-ranks"])
 def test_ctrl_c_ends_what_is_waited_for_and_the_next_run_goes_well(wait):
     global slow
     slow = pto.compile(SLOW)
