@@ -16,7 +16,7 @@ import numpy
 
 from .codes import bytes_of, given
 from .kernel_objects import blamed, failure_behind
-from .library import Closable, Error, chars, config, errors, failure, ffi, fields, interruptible, lib, text
+from .library import Closable, Error, chars, config, errors, failure, ffi, fields, interruptible, lib, text, waited
 from .runtime import Orchestrating, _label
 from .tensors import GOES_WITH_THE_RUN, Tensor, dtype_code, dtype_name, extents, like
 
@@ -35,6 +35,7 @@ def operands(values):
     """(dtype, shape) by name as a C array of struct pto_operand, and what it borrows."""
     made, kept = ffi.new("struct pto_operand[]", max(len(values), 1)), []
     for place, (name, (dtype, shape)) in zip(made, values.items()):
+        shape = extents(shape)
         kept.append(chars(name))
         place.name, place.dtype, place.ndims = kept[-1], dtype_code(dtype), len(shape)
         place.shape[0:len(shape)] = shape
@@ -118,11 +119,21 @@ class Context(Closable):
 
     def _destroy(self, c):
         """Carries out what is queued, then frees the context and all its tensors."""
-        for graph in self._graphs:
-            lib.pto_graph_forget(graph.c, c)
-        lib.pto_context_destroy(c)
-        self._queued.clear()
-        self._graphs.clear()
+        def destroy():
+            for graph in self._graphs:
+                lib.pto_graph_forget(graph.c, c)
+            lib.pto_context_destroy(c)
+
+        try:
+            with interruptible:
+                self._blocked(destroy)
+        finally:
+            self._queued.clear()
+            self._graphs.clear()
+
+    def _blocked(self, call, *arguments):
+        """Calls C that waits for what is queued, orchestrations of Python too."""
+        return (waited if self._queued else lambda call, *given: call(*given))(call, *arguments)
 
     def _check(self, status):
         if status < 0:
@@ -133,7 +144,7 @@ class Context(Closable):
     def _wait(self, call, *arguments):
         self._refuse_close()
         with interruptible:
-            status = call(self.c, *arguments)
+            status = self._blocked(call, self.c, *arguments)
         self._check(status)
 
     @property
@@ -151,9 +162,11 @@ class Context(Closable):
 
     def sync(self):
         """Waits for everything queued so far."""
-        done, self._queued = self._queued, []
-        self._wait(lib.pto_context_sync)
-        del done
+        done = len(self._queued)
+        try:
+            self._wait(lib.pto_context_sync)
+        finally:
+            del self._queued[:done]
 
     def clear_error(self):
         """Forgets the failure that is kept; the context works again."""
@@ -243,8 +256,12 @@ class Context(Closable):
         taken = {name: given(array) for name, array in inputs.items()}
         program, kept = self._program(orchestrate, {name: each[:2] for name, each in taken.items()}, outputs)
         made, results, borrowed = arrays({name: each[2] for name, each in taken.items()}, outputs)
-        self._wait(lib.pto_context_compute, program, made)
-        del kept, borrowed
+        self._queued.append(kept)
+        try:
+            self._wait(lib.pto_context_compute, program, made)
+        finally:
+            self._queued.remove(kept)
+        del borrowed
         return results
 
 

@@ -8,6 +8,7 @@
 orchestrate(rt, a, b, c) gets a tensor an array, in the order of inputs and outputs.
 """
 
+import functools
 import html
 import json
 import pathlib
@@ -17,7 +18,7 @@ import numpy
 
 from .codes import bytes_of, given, is_described, numbers
 from .kernel_objects import blamed, failure_behind, forget_failures
-from .library import Error, chars, config, deps_rules, errors, explained, failure, ffi, interruptible, lib, text
+from .library import Error, chars, config, deps_rules, errors, explained, failure, ffi, interruptible, lib, text, waited
 from .runtime import Orchestrating
 from .tensors import GOES_WITH_THE_RUN, Tensor, dtype_code, dtype_name, extents, like
 
@@ -292,7 +293,7 @@ class Program:
         window, collectives that differ, and what waits for ever."""
         settings = {"deps": deps, **settings}
         if ranks:
-            return self._judged(lambda options, *rest: lib.pto_tools_check_ranks(options, ranks, *rest), settings)
+            return self._judged(lambda options, *rest: waited(lib.pto_tools_check_ranks, options, ranks, *rest), settings)
         options, keep = self._options(lib.PTO_RECORD_GRAPH, settings)
         session = self._session(options)
         try:
@@ -331,7 +332,8 @@ class Program:
     def observe(self, ranks=0, **settings):
         """What kernels touch and their tasks do not declare, on so many ranks, in virtual time [one chip]: Findings."""
         request = ffi.new("struct pto_observe_request *", {"size": ffi.sizeof("struct pto_observe_request"), "ranks": ranks})
-        return self._judged(lambda options, *rest: lib.pto_tools_observe(options, request, *rest), settings)
+        observe = functools.partial(waited, lib.pto_tools_observe) if ranks else lib.pto_tools_observe
+        return self._judged(lambda options, *rest: observe(options, request, *rest), settings)
 
     def explore(self, schedules=0, every_order=False, ranks=0, **settings):
         """Where outputs depend on the order of tasks, in so many orders [200], or in each that may matter: Findings.
@@ -340,7 +342,7 @@ class Program:
         if ranks and every_order:
             raise ValueError("every order is one of a chip's tasks: of ranks, some are late")
         if ranks:
-            return self._judged(lambda options, *rest: lib.pto_tools_explore_ranks(options, ranks, schedules, *rest), settings)
+            return self._judged(lambda options, *rest: waited(lib.pto_tools_explore_ranks, options, ranks, schedules, *rest), settings)
         request = ffi.new("struct pto_explore_request *", {"size": ffi.sizeof("struct pto_explore_request"),
                                                            "schedules": schedules, "is_all": every_order})
         return self._judged(lambda options, *rest: lib.pto_tools_explore(options, request, *rest), settings)

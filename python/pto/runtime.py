@@ -19,7 +19,7 @@ import weakref
 import numpy
 
 from .kernel_objects import Kernel, blamed, failure_behind, forget_failures, sentence_of
-from .library import Closable, chars, chosen, config, errors, failure, ffi, fields, interruptible, lib, text
+from .library import Closable, chars, chosen, config, errors, failure, ffi, fields, interruptible, lib, orchestrating, text
 from .recorded import record
 from .tensors import Mode, Tensor, dtype_code, extents, numpy_dtype, of_array, refuse_peer
 
@@ -377,12 +377,15 @@ class Orchestrating(Closable):
         """Calls it within a run; the status for the library.  An exception is kept."""
         try:
             self.thread = threading.get_ident()
+            orchestrating.add(self)
             forget_failures()
             orchestration(self, *arguments)
             return lib.PTO_OK
         except BaseException as exception:
             self.exception = exception
             return lib.pto_report_error(self.c, chars(sentence_of(exception)))
+        finally:
+            orchestrating.discard(self)
 
     def excepted(self, _, exception, __):
         """Keeps an exception, of Ctrl-C, that left a callback of cffi itself."""

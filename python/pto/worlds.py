@@ -10,7 +10,7 @@ and one of them runs at a time.  Kernels that wait for other ranks are C (pto.co
 import sys
 
 from .kernel_objects import blamed, failure_behind, forget_failures
-from .library import chars, chosen, errors, explained, failure, ffi, interruptible, lib, text
+from .library import chars, chosen, errors, explained, failure, ffi, interruptible, lib, text, waited
 from .runtime import Runtime, _Call
 from .tensors import PeerTensor, Tensor, dtype_code, extents, refuse_peer
 
@@ -52,7 +52,7 @@ class World:
             for rank in range(self.ranks):
                 runtimes.append(Runtime(chip=self.chip, rank=lib.pto_world_rank(world, rank), **self.settings))
             with interruptible:
-                status = lib.pto_world_run(world, main, ffi.NULL)
+                status = waited(lib.pto_world_run, world, main, ffi.NULL)
             threads = [runtime.thread for runtime in runtimes]
             raised = sorted((isinstance(runtime.exception, errors.EDEADLOCK), rank) for rank, runtime in enumerate(runtimes)
                             if runtime.exception is not None)
