@@ -19,7 +19,8 @@ import tempfile
 import cffi
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-INCLUDES = "#include <pto/pto.h>\n#include <pto/graph.h>\n#include <pto/tools.h>\n#include <pto/collectives.h>\n"
+INCLUDES = "#include <pto/pto.h>\n#include <pto/graph.h>\n#include <pto/tools.h>\n#include <pto/collectives.h>\n" \
+    "#include <pto/operation.h>\n#include <pto/remote.h>\n"
 CONSTANTS = """enum pto_python_constants {
   PTO_PYTHON_ABI = PTO_PROGRAM_ABI,
   PTO_PYTHON_MAJOR = PTO_VERSION_MAJOR,

@@ -55,23 +55,25 @@ class DeviceTensor:
         return f"<device tensor {self.dtype}{list(self.shape)}>"
 
     def write(self, array):
-        """Copies an array of this dtype and shape, or what has DLPack, to the device, in the order of calls."""
+        """Copies an array of this dtype and shape, or what has DLPack, to the device, in the order of calls.  TypeError or
+        ValueError for another dtype or shape; errors.EINVAL where it is not writable."""
         data = bytes_of(given(array, self.dtype, self.shape)[2])
         self.context._check(lib.pto_device_tensor_write(self.context.c, self.c, ffi.from_buffer(data), data.nbytes))
 
     def read(self):
-        """Waits for what was asked of the tensor so far; its elements as a new array.  4-bit elements: packed bytes."""
+        """Waits for what was asked of the tensor so far; its elements as a new array.  4-bit elements: packed bytes.
+        errors.EINVAL where it is not readable, or nothing has written it since a failure."""
         array = like(self.dtype, self.shape)
         data = ffi.from_buffer(bytes_of(array))
         self.context._wait(lib.pto_device_tensor_read, self.c, data, array.nbytes)
         return array
 
     def copy_to(self, other):
-        """Copies it into another tensor of the same dtype and shape, on the device."""
+        """Copies it into another tensor on the device.  errors.EINVAL for another dtype or shape."""
         self.context._check(lib.pto_device_tensor_copy(self.context.c, self.c, other.c))
 
     def free(self):
-        """Gives the memory back once what is queued is done."""
+        """Gives the memory back once what is queued is done; each use of it after that is errors.ESTALE."""
         self.context._check(lib.pto_device_tensor_destroy(self.context.c, self.c))
 
 
@@ -81,6 +83,7 @@ class Context(Closable):
     accelerated: False is the host reference, which runs tasks one at a time.  low_power: a quarter of the chip's clusters.
     The end of its `with` block raises a failure that no call has raised; close() does not.
     memory_bytes [1 GiB] and tensor_count [65536]: what it can hold.  The other settings are those of pto.Runtime.
+    Raises pto.Error where there is no such chip or memory; what is called after close() raises errors.ESTALE.
     """
 
     _gone, _inside = "the context is closed", None  # the thread of the orchestration that is called now
@@ -161,7 +164,8 @@ class Context(Closable):
         return fields(made)
 
     def sync(self):
-        """Waits for everything queued so far."""
+        """Waits for everything queued so far.  pto.Error of a failure that is kept, with what a kernel or orchestration raised as its
+        cause; KeyboardInterrupt."""
         done = len(self._queued)
         try:
             self._wait(lib.pto_context_sync)
@@ -169,7 +173,7 @@ class Context(Closable):
             del self._queued[:done]
 
     def clear_error(self):
-        """Forgets the failure that is kept; the context works again."""
+        """Forgets the failure that is kept; the context works again.  errors.ESTALE once it is closed, as of all of its calls."""
         lib.pto_context_clear_error(self.c)
         self._exception = self._told = None
 
@@ -178,21 +182,23 @@ class Context(Closable):
     def empty(self, shape, dtype="f32", readable=True, writable=True, label=None):
         """A tensor of zeros.  readable, writable: by the host, with read() and write(); no limit on dispatch.
 
-        label: what sentences, findings and traces say beside its number."""
+        label: what sentences, findings and traces say beside its number.  Returns a DeviceTensor; errors.ENOMEM says how much is free."""
         desc = description("struct pto_device_tensor_desc *", dtype, shape)
         desc.flags = readable * lib.PTO_TENSOR_READABLE | writable * lib.PTO_TENSOR_WRITABLE
         desc.label = _label(label)
         return self._tensor(lib.pto_device_tensor_create, desc)
 
     def put(self, array, dtype=None, shape=None, label=None):
-        """A tensor with the elements of an array, or of what has DLPack.  dtype and shape: of an array of codes (bf16, 4 bits)."""
+        """A tensor with the elements of an array, or of what has DLPack.  dtype and shape: of an array of codes (bf16, 4 bits).
+        Returns a DeviceTensor; TypeError or ValueError where the array is something else, errors.ENOMEM says how much is free."""
         dtype, shape, elements = given(array, dtype, shape)
         made = self.empty(shape, dtype, label=label)
         made.write(elements)
         return made
 
     def constant(self, array, dtype=None, shape=None):
-        """A tensor that keeps these elements: for `constants` of a dispatch and of graphs; the host does not read it."""
+        """A tensor that keeps these elements: for `constants` of a dispatch and of graphs; the host does not read it.
+        Returns a DeviceTensor; TypeError or ValueError where the array is something else."""
         dtype, shape, elements = given(array, dtype, shape)
         desc, data = description("struct pto_device_tensor_desc *", dtype, shape), bytes_of(elements)
         return self._tensor(lib.pto_device_tensor_create_constant, desc, ffi.from_buffer(data), data.nbytes)
@@ -237,7 +243,7 @@ class Context(Closable):
 
         What it borrows is kept until sync().  inputs, outputs: device tensors by name, in the order of the orchestration's
         parameters.  constants: tensors of constant().  consumed: names of inputs that are given up; they alone may share
-        their tensor with an output.
+        their tensor with an output.  errors.EINVAL for tensors that do not fit; what fails in it is raised by a later call that waits.
         """
         def shapes(tensors):
             return {name: (tensor.dtype, tensor.shape) for name, tensor in tensors.items()}
@@ -252,6 +258,7 @@ class Context(Closable):
         """Runs orchestrate(rt, *inputs, *outputs) once, from arrays to arrays, and waits: the outputs by name.
 
         inputs: arrays by name, or what has DLPack; codes as (array, dtype) or (array, dtype, shape).  outputs: (dtype, shape) by name.
+        Raises what the run failed with; KeyboardInterrupt.
         """
         taken = {name: given(array) for name, array in inputs.items()}
         program, kept = self._program(orchestrate, {name: each[:2] for name, each in taken.items()}, outputs)

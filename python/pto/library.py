@@ -131,6 +131,7 @@ class Closable:
         pass
 
     def close(self):
+        """Ends it; nothing where that has happened.  errors.EINVAL or EDEADLOCK while it is in use."""
         if not self.is_closed:
             self._refuse_close()
             self._destroy(vars(self).pop("c"))
@@ -152,6 +153,7 @@ class Closable:
 
     @property
     def is_closed(self):
+        """Whether close() has ended it."""
         return "c" not in vars(self)
 
 
@@ -218,9 +220,26 @@ with interruptible as _stop:
     pass
 
 
+_switches = {name[len("PTO_DEPS_SWITCH_"):].lower().replace("_", "-"): bit
+             for name, bit in ffi.typeof("enum pto_deps_switch").relements.items()}
+_off_in_pto = {"reduce-implied"}
+
+
 def deps_rules(word):
-    """The rules that "exact" and "pto" stand for; a number of enum pto_deps_rules as it is."""
-    return chosen("deps", word, {"exact": lib.PTO_DEPS_EXACT, "pto": lib.PTO_DEPS_PTO}) if isinstance(word, str) else word
+    """The rules that words stand for, as of `--deps`: "exact", "pto", "pto,no-creator-edges"; a number of the C interface as it is.
+    ValueError for other words."""
+    if not isinstance(word, str):
+        return word
+    first, *rules = word.split(",")
+    made = chosen("deps", first, {"exact": lib.PTO_DEPS_EXACT, "pto": lib.PTO_DEPS_PTO})
+    if rules and made == lib.PTO_DEPS_EXACT:
+        raise ValueError(f"deps is {word!r}: exact takes no rules")
+    for rule in rules:
+        is_on = not rule.startswith("no-")
+        name = rule if is_on else rule[len("no-"):]
+        bit = chosen("a rule of deps", name, _switches)
+        made = made | bit if is_on == (name in _off_in_pto) else made & ~bit
+    return made
 
 
 @ffi.callback("void(void *, const char *)")

@@ -83,7 +83,8 @@ class Run:
         return f"<run: {'well' if self.error is None else self.error}, {self.result.get('tasks')} tasks>"
 
     def numbers(self, name, array=None):
-        """An output as numbers: the array, or what its codes stand for (bf16, 8 and 4 bits); or another array in its place."""
+        """An output as numbers: the array, or what its codes stand for (bf16, 8 and 4 bits); or another array in its place.  KeyError for
+        no output."""
         return numbers(self.outputs[name] if array is None else array, *self._keep[0].outputs[name])
 
     @staticmethod
@@ -95,7 +96,8 @@ class Run:
             return path.read_text()
 
     def export(self, name, path):
-        """Writes a file of the run: "trace", "dot", "deps-json", "waits-dot", or "report", a page for a browser."""
+        """Writes a file of the run: "trace", "dot", "deps-json", "waits-dot", or "report", a page for a browser.  errors.EINVAL for another
+        name, errors.ENOTSUP where nothing was recorded for it, errors.ESYSTEM where it cannot be written."""
         explained(lib.pto_session_export, self._session, chars(name), chars(str(path)))
 
     def _report(self, make, *arguments):
@@ -110,7 +112,7 @@ class Run:
 
     def why(self, first, second, rules=None):
         """Why one task comes after the other, or why nothing orders them: the object of `ptosim why --json`.  The tasks are numbers
-        in submission order; rules: "exact" or "pto" [both]."""
+        in submission order; rules: "exact" or "pto" [both].  errors.EINVAL where there is no such task."""
         request = ffi.new("struct pto_why_request *", {
             "size": ffi.sizeof("struct pto_why_request"), "tasks": [first, second], "has_rules": rules is not None,
             "rules": deps_rules(rules) if rules is not None else 0})
@@ -140,7 +142,7 @@ class Run:
     def same_as_baseline(self, path, name, update=False):
         """Whether the run came to what the baseline of `ptosim regress` at `path` says of `name`: "" or what changed.
 
-        update: puts it there instead, and makes the file where it is missing."""
+        update: puts it there instead, and makes the file where it is missing.  errors.ESYSTEM where it cannot be read or written."""
         out = ffi.new("struct pto_baseline **")
         explained(lib.pto_baseline_open, chars(str(path)), update, out)
         baseline = ffi.gc(out[0], lib.pto_baseline_close)
@@ -161,6 +163,7 @@ class Program:
     inputs: arrays by name, copied at each run; codes as (array, dtype) or (array, dtype, shape), or what has DLPack.  outputs: by
     name a (dtype, shape), or an array, as inputs are, with what is in it before.  golden: arrays by name, what outputs are
     compared with as numbers, |a − g| ≤ atol + rtol·|g|, of the output's shape, or its codes.  Settings as of pto.Runtime.
+    TypeError or ValueError for what is no array of tensors, ValueError for a golden of no output or another shape.
     """
 
     def __init__(self, orchestrate, inputs=None, outputs=None, golden=None, rtol=0.0, atol=0.0, name=None, expects_refusals=False,
@@ -262,7 +265,8 @@ class Program:
         return ffi.gc(out[0], lib.pto_session_close)
 
     def run(self, **settings):
-        """Runs it once and compares outputs with the golden: a Run, also of a run that failed.  Settings as of Runtime."""
+        """Runs it once and compares outputs with the golden: a Run, also of a run that failed, whose `error` says so.
+        Settings as of Runtime.  pto.Error where it cannot begin; KeyboardInterrupt."""
         options, keep = self._options(lib.PTO_RECORD_GRAPH | lib.PTO_RECORD_TIMELINE | lib.PTO_RECORD_SEGMENTS, settings)
         session = self._session(options)
         with interruptible:
@@ -290,7 +294,8 @@ class Program:
         """Pairs of conflicting accesses that nothing orders under these rules, "exact" or "pto": Findings.
 
         ranks: so many call the orchestration, with rt.rank, in virtual time [one chip]; of these also accesses of two ranks to a
-        window, collectives that differ, and what waits for ever."""
+        window, collectives that differ, and what waits for ever.  Raises what leaves an orchestration, and pto.Error where the run fails
+        and there is no finding."""
         settings = {"deps": deps, **settings}
         if ranks:
             return self._judged(lambda options, *rest: waited(lib.pto_tools_check_ranks, options, ranks, *rest), settings)
@@ -330,7 +335,9 @@ class Program:
         return findings
 
     def observe(self, ranks=0, **settings):
-        """What kernels touch and their tasks do not declare, on so many ranks, in virtual time [one chip]: Findings."""
+        """What kernels touch and their tasks do not declare, on so many ranks, in virtual time [one chip]: Findings.
+
+        Raises as check."""
         request = ffi.new("struct pto_observe_request *", {"size": ffi.sizeof("struct pto_observe_request"), "ranks": ranks})
         observe = functools.partial(waited, lib.pto_tools_observe) if ranks else lib.pto_tools_observe
         return self._judged(lambda options, *rest: observe(options, request, *rest), settings)
@@ -338,7 +345,8 @@ class Program:
     def explore(self, schedules=0, every_order=False, ranks=0, **settings):
         """Where outputs depend on the order of tasks, in so many orders [200], or in each that may matter: Findings.
 
-        ranks: instead, where they depend on how late a rank is, in so many runs; a golden is that of each rank."""
+        ranks: instead, where they depend on how late a rank is, in so many runs; a golden is that of each rank.
+        Raises as check, and errors.EINVAL where the outputs of the first run are wrong."""
         if ranks and every_order:
             raise ValueError("every order is one of a chip's tasks: of ranks, some are late")
         if ranks:

@@ -125,15 +125,17 @@ class Tensor:
 
     @property
     def shape(self):
+        """A tuple of extents in elements, outermost first."""
         return tuple(self.c.shape[0:self.c.ndims])
 
     @property
     def strides(self):
-        """In elements."""
+        """A tuple, in elements, outermost first."""
         return tuple(self.c.strides[0:self.c.ndims])
 
     @property
     def dtype(self):
+        """The library's name of it: "f32", "bf16", "i4"."""
         return _dtype_names[self.c.dtype]
 
     def __len__(self):
@@ -181,25 +183,37 @@ class Tensor:
         return made._made(made.c[0])
 
     def reshape(self, *shape):
-        """The same elements in row-major order; of contiguous tensors alone."""
+        """The same elements in row-major order.  errors.EINVAL where it is not contiguous, or their number is another."""
         return self._made(lib.pto_tensor_reshape(self.c, len(shape), extents(shape)))
 
     def permute(self, *order):
+        """Dimension i of the result is dimension order[i].  IndexError for what is no order of all dimensions."""
         if sorted(order) != list(range(self.c.ndims)):
             raise IndexError(f"{list(order)} is no order of the dimensions of {self!r}")
         return self._made(lib.pto_tensor_permute(self.c, list(order)))
 
     @property
     def T(self):
+        """With the dimensions in reverse."""
         return self.permute(*reversed(range(self.c.ndims)))
 
     def broadcast(self, *shape):
-        """By numpy's rule; may be read, not written."""
+        """By numpy's rule; may be read, not written.  errors.EINVAL for a shape that it does not go to."""
         return self._made(lib.pto_tensor_broadcast(self.c, len(shape), extents(shape)))
 
     def view(self, dtype):
-        """The same bytes as another dtype."""
+        """The same bytes as another dtype; the innermost extent changes with the size of elements.  errors.EINVAL where it is not dense
+        there, or strides are no multiples."""
         return self._made(lib.pto_tensor_reinterpret(self.c, dtype_code(dtype)))
+
+    def with_version(self, version):
+        """The same bytes in a later state of their buffer: a task that writes it as an output advances the version by 1.  A submit raises
+        errors.EINVAL where it is neither the current one nor, of an output, the next."""
+        return self._made(lib.pto_tensor_with_version(self.c, version))
+
+    def with_fuzzy_overlap(self):
+        """The same bytes, whose overlap with others is decided by bounding ranges: more edges, and cheaper."""
+        return self._made(lib.pto_tensor_with_overlap(self.c, lib.PTO_OVERLAP_FUZZY))
 
     def overlap(self, other):
         """How its bytes are to those of another: "disjoint", "equal", "covers", "covered" or "partial"."""
