@@ -386,6 +386,40 @@ def test_what_a_kernel_raised_is_of_its_own_run_alone(engine):
     assert causes == {number: f"ValueError('of run {number}')" for number in (1, 2, 3)}
 
 
+@pytest.mark.parametrize("settings", ({"engine": "virtual"}, {"engine": "threads", "workers": 1}), ids=("virtual", "threads"))
+def test_two_runs_at_once_whose_kernels_say_the_same_have_their_own(settings):
+    both, causes = threading.Barrier(2), {}
+
+    class Numbered(ValueError):
+        pass
+
+    @pto.kernel
+    def says_the_same(x: pto.inout, number: int):
+        raised = Numbered("the same")
+        raised.number = number
+        raise raised
+
+    def fails(number):
+        def run(rt):
+            x = rt.tensor(numpy.zeros(4, numpy.float32))
+            rt.submit(says_the_same, x, number)
+            with pytest.raises(pto.errors.EKERNEL):
+                rt.read(x, 0)
+            both.wait()
+
+        with pytest.raises(pto.errors.EKERNEL) as found:
+            with pto.Runtime(**settings) as rt:
+                rt.run(run)
+        causes[number] = found.value.__cause__.number
+
+    threads = [threading.Thread(target=fails, args=(number,)) for number in (1, 2)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert causes == {1: 1, 2: 2}
+
+
 @pytest.mark.parametrize("judge, settings", [("observe", {}), ("observe", {"ranks": 2}), ("check", {}), ("explore", {})])
 def test_a_judge_of_a_program_whose_kernel_fails_raises(judge, settings):
     program = pto.Program(lambda rt, x: rt.submit(pto.kernel()(fails), x), outputs={"x": ("f32", 4)})
