@@ -87,6 +87,7 @@ class Context(Closable):
     """
 
     _gone, _inside = "the context is closed", None  # the thread of the orchestration that is called now
+    _has_python = False  # whether one was dispatched
 
     def __init__(self, accelerated=True, low_power=False, memory_bytes=0, tensor_count=0, **settings):
         made, kept = config(**settings)
@@ -122,21 +123,26 @@ class Context(Closable):
 
     def _destroy(self, c):
         """Carries out what is queued, then frees the context and all its tensors."""
-        def destroy():
-            for graph in self._graphs:
-                lib.pto_graph_forget(graph.c, c)
-            lib.pto_context_destroy(c)
-
-        try:
-            with interruptible:
-                self._blocked(destroy)
-        finally:
-            self._queued.clear()
-            self._graphs.clear()
+        for graph in self._graphs:
+            lib.pto_graph_forget(graph.c, c)
+        lib.pto_context_destroy(c)
+        self._queued.clear()
+        self._graphs.clear()
 
     def _blocked(self, call, *arguments):
-        """Calls C that waits for what is queued, orchestrations of Python too."""
-        return (waited if self._queued else lambda call, *given: call(*given))(call, *arguments)
+        """Calls C that waits for what is queued, perhaps orchestrations of Python."""
+        with interruptible:
+            return waited(call, self.c, *arguments) if self._has_python else call(self.c, *arguments)
+
+    def close(self):
+        """Carries out what is queued, then frees the context and its tensors; nothing where that has happened.  A failure of it is not
+        raised.  errors.EDEADLOCK within an orchestration of the context; KeyboardInterrupt."""
+        try:
+            if not self.is_closed:
+                self._refuse_close()
+                self._blocked(lib.pto_context_sync)
+        finally:
+            super().close()
 
     def _check(self, status):
         if status < 0:
@@ -146,9 +152,7 @@ class Context(Closable):
 
     def _wait(self, call, *arguments):
         self._refuse_close()
-        with interruptible:
-            status = self._blocked(call, self.c, *arguments)
-        self._check(status)
+        self._check(self._blocked(call, *arguments))
 
     @property
     def info(self):
@@ -166,11 +170,10 @@ class Context(Closable):
     def sync(self):
         """Waits for everything queued so far.  pto.Error of a failure that is kept, with what a kernel or orchestration raised as its
         cause; KeyboardInterrupt."""
-        done = len(self._queued)
-        try:
-            self._wait(lib.pto_context_sync)
-        finally:
-            del self._queued[:done]
+        self._refuse_close()
+        done, self._queued = self._queued, []
+        self._wait(lib.pto_context_sync)
+        del done
 
     def clear_error(self):
         """Forgets the failure that is kept; the context works again.  errors.ESTALE once it is closed, as of all of its calls."""
@@ -228,6 +231,7 @@ class Context(Closable):
                 self._exception = runtime.exception
             return status
 
+        self._has_python = True
         listed, names = operands(inputs)
         results, more = operands(outputs)
         handles = ffi.new("struct pto_device_tensor[]", [each.c for each in constants]) if constants else ffi.NULL
@@ -263,12 +267,8 @@ class Context(Closable):
         taken = {name: given(array) for name, array in inputs.items()}
         program, kept = self._program(orchestrate, {name: each[:2] for name, each in taken.items()}, outputs)
         made, results, borrowed = arrays({name: each[2] for name, each in taken.items()}, outputs)
-        self._queued.append(kept)
-        try:
-            self._wait(lib.pto_context_compute, program, made)
-        finally:
-            self._queued.remove(kept)
-        del borrowed
+        self._wait(lib.pto_context_compute, program, made)
+        del kept, borrowed
         return results
 
 

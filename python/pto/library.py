@@ -198,8 +198,10 @@ def waited(call, *arguments):
     result, raised, done = [], None, threading.Event()  # not join(), which forgets the thread where it is interrupted
 
     def called():
-        result.append(call(*arguments))
-        done.set()
+        try:
+            result.append(call(*arguments))
+        finally:
+            done.set()
 
     threading.Thread(target=called).start()
     told = set()
