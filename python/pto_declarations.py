@@ -19,11 +19,13 @@ import tempfile
 import cffi
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-INCLUDES = "#include <pto/pto.h>\n#include <pto/graph.h>\n#include <pto/tools.h>\n#include <pto/collectives.h>\n"
+INCLUDES = "#include <pto/pto.h>\n#include <pto/graph.h>\n#include <pto/tools.h>\n#include <pto/collectives.h>\n" \
+    "#include <pto/operation.h>\n#include <pto/remote.h>\n"
 CONSTANTS = """enum pto_python_constants {
   PTO_PYTHON_ABI = PTO_PROGRAM_ABI,
   PTO_PYTHON_MAJOR = PTO_VERSION_MAJOR,
   PTO_PYTHON_MINOR = PTO_VERSION_MINOR,
+  PTO_PYTHON_PATCH = PTO_VERSION_PATCH,
   PTO_PYTHON_MAX_PARAMS = PTO_MAX_PARAMS,
   PTO_PYTHON_MAX_DIMS = PTO_MAX_DIMS,
   PTO_PYTHON_KEY_BYTES = PTO_KERNEL_KEY_SIZE

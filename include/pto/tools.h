@@ -255,6 +255,20 @@ PTO_API PTO_MUST_CHECK int pto_tools_explore(const struct pto_session_options *o
                                              const struct pto_explore_request *request,
                                              struct pto_findings **findings_out, char *sentence, size_t sentence_size);
 
+/* The same questions of a program on several ranks (pto/world.h), one thread, in virtual time.  Findings are given also
+ * where the run failed, if there are any.
+ *
+ * check: what pto_session_check finds on each rank, under the rules of options->config [exact]; accesses of two ranks
+ * to a window that nothing orders; collectives that are not the same on all ranks; what waits for ever.
+ * explore: outputs, or ends, that depend on how late a rank is: so many runs in which ranks are late [200] are compared
+ * with one in which none is. */
+PTO_API PTO_MUST_CHECK int pto_tools_check_ranks(const struct pto_session_options *options, uint32_t ranks,
+                                                 struct pto_findings **findings_out, char *sentence,
+                                                 size_t sentence_size);
+PTO_API PTO_MUST_CHECK int pto_tools_explore_ranks(const struct pto_session_options *options, uint32_t ranks,
+                                                   uint64_t runs, struct pto_findings **findings_out, char *sentence,
+                                                   size_t sentence_size);
+
 /* ---- interrupts ---- */
 
 /* For bindings of languages whose handlers run only after a call has returned.  From begin to end SIGINT asks all runs

@@ -14,10 +14,11 @@ import threading
 
 import numpy
 
+from .codes import bytes_of, given
 from .kernel_objects import blamed, failure_behind
-from .library import Closable, Error, chars, config, errors, failure, ffi, fields, interruptible, lib, text
+from .library import Closable, Error, chars, config, errors, failure, ffi, fields, interruptible, lib, text, waited
 from .runtime import Orchestrating, _label
-from .tensors import GOES_WITH_THE_RUN, Tensor, bytes_of, dtype_code, dtype_name, extents, like
+from .tensors import GOES_WITH_THE_RUN, Tensor, dtype_code, dtype_name, extents, like
 
 _calls = dict(ffi.typeof("struct pto_device_program").fields)
 
@@ -34,6 +35,7 @@ def operands(values):
     """(dtype, shape) by name as a C array of struct pto_operand, and what it borrows."""
     made, kept = ffi.new("struct pto_operand[]", max(len(values), 1)), []
     for place, (name, (dtype, shape)) in zip(made, values.items()):
+        shape = extents(shape)
         kept.append(chars(name))
         place.name, place.dtype, place.ndims = kept[-1], dtype_code(dtype), len(shape)
         place.shape[0:len(shape)] = shape
@@ -53,23 +55,25 @@ class DeviceTensor:
         return f"<device tensor {self.dtype}{list(self.shape)}>"
 
     def write(self, array):
-        """Copies an array of this dtype and shape to the device, in the order of calls."""
-        data = bytes_of(array, self.dtype, self.shape)
+        """Copies an array of this dtype and shape, or what has DLPack, to the device, in the order of calls.  TypeError or
+        ValueError for another dtype or shape; errors.EINVAL where it is not writable."""
+        data = bytes_of(given(array, self.dtype, self.shape)[2])
         self.context._check(lib.pto_device_tensor_write(self.context.c, self.c, ffi.from_buffer(data), data.nbytes))
 
     def read(self):
-        """Waits for what was asked of the tensor so far; its elements as a new array.  4-bit elements: packed bytes."""
+        """Waits for what was asked of the tensor so far; its elements as a new array.  4-bit elements: packed bytes.
+        errors.EINVAL where it is not readable, or nothing has written it since a failure."""
         array = like(self.dtype, self.shape)
-        data = ffi.from_buffer(array.reshape(-1).view(numpy.uint8))
+        data = ffi.from_buffer(bytes_of(array))
         self.context._wait(lib.pto_device_tensor_read, self.c, data, array.nbytes)
         return array
 
     def copy_to(self, other):
-        """Copies it into another tensor of the same dtype and shape, on the device."""
+        """Copies it into another tensor on the device.  errors.EINVAL for another dtype or shape."""
         self.context._check(lib.pto_device_tensor_copy(self.context.c, self.c, other.c))
 
     def free(self):
-        """Gives the memory back once what is queued is done."""
+        """Gives the memory back once what is queued is done; each use of it after that is errors.ESTALE."""
         self.context._check(lib.pto_device_tensor_destroy(self.context.c, self.c))
 
 
@@ -79,9 +83,11 @@ class Context(Closable):
     accelerated: False is the host reference, which runs tasks one at a time.  low_power: a quarter of the chip's clusters.
     The end of its `with` block raises a failure that no call has raised; close() does not.
     memory_bytes [1 GiB] and tensor_count [65536]: what it can hold.  The other settings are those of pto.Runtime.
+    Raises pto.Error where there is no such chip or memory; what is called after close() raises errors.ESTALE.
     """
 
     _gone, _inside = "the context is closed", None  # the thread of the orchestration that is called now
+    _has_python = False  # whether one was dispatched
 
     def __init__(self, accelerated=True, low_power=False, memory_bytes=0, tensor_count=0, **settings):
         made, kept = config(**settings)
@@ -123,6 +129,21 @@ class Context(Closable):
         self._queued.clear()
         self._graphs.clear()
 
+    def _blocked(self, call, *arguments):
+        """Calls C that waits for what is queued, perhaps orchestrations of Python."""
+        with interruptible:
+            return waited(call, self.c, *arguments) if self._has_python else call(self.c, *arguments)
+
+    def close(self):
+        """Carries out what is queued, then frees the context and its tensors; nothing where that has happened.  A failure of it is not
+        raised.  errors.EDEADLOCK within an orchestration of the context; KeyboardInterrupt."""
+        try:
+            if not self.is_closed:
+                self._refuse_close()
+                self._blocked(lib.pto_context_sync)
+        finally:
+            super().close()
+
     def _check(self, status):
         if status < 0:
             self._told = text(lib.pto_context_error(self.c))
@@ -131,9 +152,7 @@ class Context(Closable):
 
     def _wait(self, call, *arguments):
         self._refuse_close()
-        with interruptible:
-            status = call(self.c, *arguments)
-        self._check(status)
+        self._check(self._blocked(call, *arguments))
 
     @property
     def info(self):
@@ -149,13 +168,15 @@ class Context(Closable):
         return fields(made)
 
     def sync(self):
-        """Waits for everything queued so far."""
+        """Waits for everything queued so far.  pto.Error of a failure that is kept, with what a kernel or orchestration raised as its
+        cause; KeyboardInterrupt."""
+        self._refuse_close()
         done, self._queued = self._queued, []
         self._wait(lib.pto_context_sync)
         del done
 
     def clear_error(self):
-        """Forgets the failure that is kept; the context works again."""
+        """Forgets the failure that is kept; the context works again.  errors.ESTALE once it is closed, as of all of its calls."""
         lib.pto_context_clear_error(self.c)
         self._exception = self._told = None
 
@@ -164,26 +185,25 @@ class Context(Closable):
     def empty(self, shape, dtype="f32", readable=True, writable=True, label=None):
         """A tensor of zeros.  readable, writable: by the host, with read() and write(); no limit on dispatch.
 
-        label: what sentences, findings and traces say beside its number."""
+        label: what sentences, findings and traces say beside its number.  Returns a DeviceTensor; errors.ENOMEM says how much is free."""
         desc = description("struct pto_device_tensor_desc *", dtype, shape)
         desc.flags = readable * lib.PTO_TENSOR_READABLE | writable * lib.PTO_TENSOR_WRITABLE
         desc.label = _label(label)
         return self._tensor(lib.pto_device_tensor_create, desc)
 
     def put(self, array, dtype=None, shape=None, label=None):
-        """A tensor with an array's elements.  dtype and shape: where the array's own say something else (bf16, 4 bits)."""
-        array = numpy.asarray(array)
-        made = self.empty(array.shape if shape is None else shape, array.dtype if dtype is None else dtype,
-                          label=label)
-        made.write(array)
+        """A tensor with the elements of an array, or of what has DLPack.  dtype and shape: of an array of codes (bf16, 4 bits).
+        Returns a DeviceTensor; TypeError or ValueError where the array is something else, errors.ENOMEM says how much is free."""
+        dtype, shape, elements = given(array, dtype, shape)
+        made = self.empty(shape, dtype, label=label)
+        made.write(elements)
         return made
 
     def constant(self, array, dtype=None, shape=None):
-        """A tensor that keeps these elements: for `constants` of a dispatch and of graphs; the host does not read it."""
-        array = numpy.asarray(array)
-        desc = description("struct pto_device_tensor_desc *", array.dtype if dtype is None else dtype,
-                           array.shape if shape is None else shape)
-        data = bytes_of(array, dtype_name(desc.dtype), tuple(desc.shape[0:desc.ndims]))
+        """A tensor that keeps these elements: for `constants` of a dispatch and of graphs; the host does not read it.
+        Returns a DeviceTensor; TypeError or ValueError where the array is something else."""
+        dtype, shape, elements = given(array, dtype, shape)
+        desc, data = description("struct pto_device_tensor_desc *", dtype, shape), bytes_of(elements)
         return self._tensor(lib.pto_device_tensor_create_constant, desc, ffi.from_buffer(data), data.nbytes)
 
     def _tensor(self, create, desc, *data):
@@ -211,6 +231,7 @@ class Context(Closable):
                 self._exception = runtime.exception
             return status
 
+        self._has_python = True
         listed, names = operands(inputs)
         results, more = operands(outputs)
         handles = ffi.new("struct pto_device_tensor[]", [each.c for each in constants]) if constants else ffi.NULL
@@ -226,7 +247,7 @@ class Context(Closable):
 
         What it borrows is kept until sync().  inputs, outputs: device tensors by name, in the order of the orchestration's
         parameters.  constants: tensors of constant().  consumed: names of inputs that are given up; they alone may share
-        their tensor with an output.
+        their tensor with an output.  errors.EINVAL for tensors that do not fit; what fails in it is raised by a later call that waits.
         """
         def shapes(tensors):
             return {name: (tensor.dtype, tensor.shape) for name, tensor in tensors.items()}
@@ -240,12 +261,12 @@ class Context(Closable):
     def compute(self, orchestrate, inputs, outputs):
         """Runs orchestrate(rt, *inputs, *outputs) once, from arrays to arrays, and waits: the outputs by name.
 
-        inputs: arrays by name.  outputs: (dtype, shape) by name.
+        inputs: arrays by name, or what has DLPack; codes as (array, dtype) or (array, dtype, shape).  outputs: (dtype, shape) by name.
+        Raises what the run failed with; KeyboardInterrupt.
         """
-        inputs = {name: numpy.asarray(array) for name, array in inputs.items()}
-        program, kept = self._program(orchestrate, {name: (array.dtype, array.shape) for name, array in inputs.items()},
-                                      outputs)
-        made, results, borrowed = arrays(inputs, {name: (array.dtype, array.shape) for name, array in inputs.items()}, outputs)
+        taken = {name: given(array) for name, array in inputs.items()}
+        program, kept = self._program(orchestrate, {name: each[:2] for name, each in taken.items()}, outputs)
+        made, results, borrowed = arrays({name: each[2] for name, each in taken.items()}, outputs)
         self._wait(lib.pto_context_compute, program, made)
         del kept, borrowed
         return results
@@ -272,22 +293,20 @@ def bindings(inputs, outputs, consumed):
     return made, (kept, names, listed)
 
 
-def arrays(values, inputs, outputs):
+def arrays(inputs, outputs):
     """A struct pto_compute_arrays, the arrays of outputs by name, and what it borrows.
 
-    values: arrays by name.  inputs, outputs: (dtype, shape) by name."""
+    inputs: the elements that `given` makes, by name.  outputs: (dtype, shape) by name."""
     def host(data):
         made = ffi.new("struct pto_host_array[]", max(len(data), 1))
         for place, (name, array) in zip(made, data.items()):
-            kept.append((chars(name), ffi.from_buffer(array)))
+            kept.append((chars(name), ffi.from_buffer(bytes_of(array))))
             place.name, place.data, place.size_bytes = kept[-1][0], ffi.cast("void *", kept[-1][1]), array.nbytes
         kept.append(made)
         return made
 
     kept = []
     results = {name: like(dtype, shape) for name, (dtype, shape) in outputs.items()}
-    given = {name: bytes_of(array, *inputs.get(name, (array.dtype, array.shape))) for name, array in values.items()}
-    taken = {name: array.reshape(-1).view(numpy.uint8) for name, array in results.items()}
-    made = ffi.new("struct pto_compute_arrays *", {"inputs": host(given), "input_count": len(given),
-                                                   "outputs": host(taken), "output_count": len(taken)})
+    made = ffi.new("struct pto_compute_arrays *", {"inputs": host(inputs), "input_count": len(inputs),
+                                                   "outputs": host(results), "output_count": len(results)})
     return made, results, kept

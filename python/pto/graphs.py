@@ -19,9 +19,10 @@ import tempfile
 
 import numpy
 
+from .codes import bytes_of, given
 from .devices import arrays, bindings, description
 from .library import chars, errors, explained, failure, ffi, lib, nearest, text
-from .tensors import bytes_of, dtype_code, dtype_name
+from .tensors import dtype_code, dtype_name
 
 _PREFIX = "pto_graph_builder_"
 _operand = ffi.typeof("struct pto_graph_operand")
@@ -117,6 +118,44 @@ def _result_count(name, given):
     return (1 if name == "gru" else 2) + bool(given.get("return_sequence"))
 
 
+def _limits(operation, context):
+    word = operation.replace("_", "")
+    name = next(each for each in map(lib.pto_graph_operation_name, range(lib.pto_graph_operation_count())) if text(each).lower() == word)
+    made = ffi.new("struct pto_graph_limit[]", 16)
+    count = lib.pto_graph_operation_limits(context, name, made, len(made))
+    return {text(each.name): {"dtypes": [dtype_name(code) for code in range(lib.PTO_DTYPE_COUNT) if each.dtypes >> code & 1],
+                              "ranks": (each.min_rank, each.max_rank), "is_optional": each.is_optional, "is_list": each.is_list}
+            for each in made[0:count]}
+
+
+def _option(struct, field, kind):
+    """What an option takes."""
+    start = f"PTO_{_words.get(f'{struct}.{field}') or _words.get(field)}_"
+    words = [repr(name[len(start):].lower().replace("_", "-")) for name in dir(lib) if name.startswith(start)]
+    what = ("text" if field == "label" else "an operand" if kind is _operand else "a dtype" if field in _dtypes else
+            "a number" if kind.cname in ("struct pto_number", "float", "double") else "numbers" if kind.cname == "struct pto_f32_list" else
+            " or ".join(words) if words and kind.kind != "struct" else "a list of " + ", ".join(words) if words else
+            "whole numbers" if kind.kind == "struct" else "a whole number, True or False")
+    return f"    {field}: {what}"
+
+
+def _told(name, options, is_one):
+    """The docstring of an operation: what it takes, returns and raises."""
+    def said(limit):
+        least, most = limit["ranks"]
+        dtypes = "a dtype that goes with the others" if len(limit["dtypes"]) == lib.PTO_DTYPE_COUNT else ", ".join(limit["dtypes"])
+        return f"{dtypes}, of rank {least}" + f" to {most}" * (most > least)
+
+    operands = [f"    {operand}: {said(limit)}"
+                + ", one or more" * limit["is_list"] + ", an option" * limit["is_optional"]
+                for operand, limit in _limits(name, ffi.NULL).items()]
+    struct = options.cname[len("struct pto_"):-len("_options")]
+    return "\n".join([f"Operation {name} of the specification: returns {'an Operand' if is_one else 'a tuple of Operands'}, whose dtype and "
+                      "shape are known at once.", "Operands, as values, in this order:", *operands, "Options, by name:",
+                      *(_option(struct, field, each.type) for field, each in options.fields),
+                      "pto.errors.EINVAL says what does not fit; TypeError for what is no operand, and no option."])
+
+
 class GraphBuilder:
     """Builds one graph.  context: whose limits hold and whose constant tensors may be used; without it, for any.
 
@@ -142,33 +181,40 @@ class GraphBuilder:
         return Operand(self, c)
 
     def input(self, name, dtype, shape):
-        """An input of the graph."""
+        """An input of the graph, an Operand of this dtype and shape.  errors.EINVAL for a name that is empty or taken."""
         return self._made(lib.pto_graph_builder_input(self.c, chars(name), description("struct pto_graph_desc *", dtype, shape)))
 
     def constant(self, array, dtype=None, shape=None):
-        """A constant of an array, which is copied.  dtype and shape: where the array's own say something else."""
-        array = numpy.asarray(array)
-        dtype, shape = array.dtype if dtype is None else dtype, array.shape if shape is None else shape
-        data = bytes_of(array, dtype, shape)
+        """A constant of an array, or of what has DLPack, which is copied: an Operand.  dtype and shape: of an array of codes
+        (bf16, 4 bits).  TypeError or ValueError where it is something else; errors.EINVAL for a dtype that graphs have not."""
+        dtype, shape, elements = given(array, dtype, shape)
+        data = bytes_of(elements)
         return self._made(lib.pto_graph_builder_constant(self.c, description("struct pto_graph_desc *", dtype, shape),
                                                          ffi.from_buffer(data), data.nbytes))
 
     def constant_tensor(self, tensor):
-        """A tensor of Context.constant of the builder's context, which outlives the graph."""
+        """A tensor of Context.constant of the builder's context, which outlives the graph: an Operand.  errors.EINVAL for another's."""
         return self._made(lib.pto_graph_builder_constant_tensor(self.c, tensor.c))
 
     def name(self, operand, name):
-        """Names a constant or result, for files, pictures and explanations."""
+        """Names a constant or result, for files, pictures and explanations.  errors.EINVAL for a name that is empty or taken."""
         self._check(lib.pto_graph_builder_set_name(self.c, operand.c, chars(name)))
 
     def size(self, operand, item, name, option=None):
         """Leaves a size open: dimension `item` of an input, or item `item` of an option ("newShape") of the operation that
-        gave the operand.  The number that stands there is the most that it may be."""
+        gave the operand.  The number that stands there is the most that it may be.  errors.EINVAL where there is no such item."""
         self._check(lib.pto_graph_builder_set_size(self.c, operand.c, ffi.NULL if option is None else chars(option), item,
                                                    chars(name)))
 
+    def limits(self, operation):
+        """What operands an operation takes, by name: a dict of dtypes, ranks (least and most), is_optional, is_list; on the context's
+        device where the builder has one.  AttributeError where there is no such operation."""
+        if operation not in _operations:
+            raise AttributeError(f"there is no operation {operation!r}" + nearest(operation, _operations))
+        return _limits(operation, ffi.NULL if self._context is None else self._context.c)
+
     def build(self, outputs):
-        """The graph that computes these operands, by name.  After it the builder takes no more calls."""
+        """The Graph that computes these operands, by name.  After it each call of the builder raises errors.ESTALE."""
         names = [chars(name) for name in outputs]
         listed = ffi.new("struct pto_graph_output[]", [{"name": name, "operand": operand.c}
                                                        for name, operand in zip(names, outputs.values())])
@@ -205,8 +251,7 @@ class GraphBuilder:
             return tuple(Operand(self, ffi.new("struct pto_graph_operand *", each)[0]) for each in results)
 
         operation.__name__ = name
-        taken = "any number of operands" if name == "concat" else f"{count} operand{'s' * (count > 1)}"
-        operation.__doc__ = f"{taken}; options: " + ", ".join(field for field, _ in types[at].item.fields)
+        operation.__doc__ = _told(name, types[at].item, at == len(types) - 1)
         return operation
 
 
@@ -239,7 +284,8 @@ class Graph:
         return f"<graph: {said(self.inputs)} → {said(self.outputs)}>"
 
     def bind(self, **sizes):
-        """The graph of these sizes, which shares the constants: graph.bind(batch=4)."""
+        """The Graph of these sizes, which shares the constants: graph.bind(batch=4).  errors.EINVAL for a size that is unknown, missing, or
+        beyond its most."""
         names = [chars(name) for name in sizes]
         given = ffi.new("struct pto_graph_size[]", [{"name": name, "value": value}
                                                     for name, value in zip(names, sizes.values())])
@@ -249,15 +295,17 @@ class Graph:
 
     def dispatch(self, context, inputs, outputs, consumed=()):
         """Queues one run on device tensors, by name.  consumed: as of Context.dispatch.  The shapes of the inputs say what
-        open sizes are."""
+        open sizes are.  errors.EINVAL for names, dtypes and shapes that do not fit."""
         made, borrowed = bindings(inputs, outputs, consumed)
         context._graphs.add(self)
         context._check(lib.pto_graph_dispatch(self.c, context.c, made))
         del borrowed
 
     def compute(self, context, inputs):
-        """Runs it once, from arrays by name to new arrays by name, and waits.  One with open sizes is bound first."""
-        made, results, borrowed = arrays(inputs, self.inputs, self.outputs)
+        """Runs it once, from arrays by name to new arrays by name, and waits.  One with open sizes is bound first.  TypeError or ValueError
+        for an array of another dtype or shape; errors.EINVAL for names; what the run failed with."""
+        elements = {name: given(array, *self.inputs.get(name, ()))[2] for name, array in inputs.items()}
+        made, results, borrowed = arrays(elements, self.outputs)
         context._graphs.add(self)
         context._wait(lambda device: lib.pto_graph_compute(self.c, device, made))
         del borrowed
@@ -275,11 +323,11 @@ class Graph:
             raise failure(status, "a graph that has run keeps how it was lowered")
 
     def save(self, path):
-        """Writes webnn-graph-json; constants above 64 KiB go beside it, as safetensors."""
+        """Writes webnn-graph-json; constants above 64 KiB go beside it, as safetensors.  errors.ESYSTEM where that cannot be written."""
         explained(lib.pto_graph_save, self.c, chars(str(path)), ffi.NULL)
 
     def save_dot(self, path):
-        """Writes its picture for Graphviz."""
+        """Writes its picture for Graphviz.  errors.ESYSTEM where the file cannot be written."""
         explained(lib.pto_graph_save_dot, self.c, chars(str(path)))
 
     def _repr_html_(self):
@@ -293,7 +341,8 @@ class Graph:
 
 
 def load_graph(path, context=None):
-    """A graph of a file of webnn-graph-json, with its constants.  context: as of GraphBuilder."""
+    """The Graph of a file of webnn-graph-json, with its constants.  context: as of GraphBuilder.  errors.EINVAL for what the file says,
+    errors.ESYSTEM where it cannot be read."""
     out = ffi.new("struct pto_graph **")
     explained(lib.pto_graph_load, ffi.NULL if context is None else context.c, chars(str(path)), ffi.NULL, out)
     return Graph(out[0], context)

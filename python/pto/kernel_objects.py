@@ -8,6 +8,7 @@ import atexit
 import collections
 import ctypes
 import inspect
+import math
 import os
 import pathlib
 import re
@@ -17,19 +18,19 @@ import tempfile
 import threading
 import traceback
 
-from .library import Error, chars, chosen, ffi, lib, nearest, text
-from .tensors import Mode, dtype_code, numpy_dtype, strided, _dtype_names
+from .library import Error, chars, chosen, ffi, lib, nearest, orchestrating, text
+from .tensors import Mode, dtype_code, strided, _dtype_names
 
 _kept = []  # what constants of the library point to
 
 
 class _Failure:
-    """What a Python kernel raised, or its cost.  words: how the library's sentence has it; None, of a cost."""
+    """What a Python kernel raised, or its cost.  words: how the library's sentence has it; None, of a cost.  core: that it ran on."""
 
     SHOWN = 80  # characters of the words that a sentence has, whatever its room
 
-    def __init__(self, exception, kernel=None, words=None):
-        self.exception, self.thread, self.kernel = exception, threading.get_ident(), kernel
+    def __init__(self, exception, kernel=None, words=None, core=None):
+        self.exception, self.thread, self.kernel, self.core = exception, threading.get_ident(), kernel, core
         if words is not None:
             words = words.encode(errors="backslashreplace").decode().split("\0")[0][:self.SHOWN]
             words = re.sub("[\x01-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]", "?", words)  # as runtime/base/utf8.h has it
@@ -37,6 +38,11 @@ class _Failure:
 
     def is_told(self, sentence):
         return self.words is not None and self.kernel in sentence and self.words in sentence
+
+    def likeness(self, sentence, threads):
+        """How well it fits, of several that a sentence tells: on one of the run's threads; on none of another's; on its core."""
+        others = {each.thread for each in tuple(orchestrating)} - set(threads)
+        return self.thread in threads, self.thread not in others, f" on core {self.core} " in sentence
 
 
 # Of all runs of the process, the latest last.  A kernel is not told whose run it is in: a failure is that of the run whose
@@ -53,8 +59,10 @@ def forget_failures():
 def failure_behind(sentence, *threads):
     """The exception behind a run that ended with this sentence, or with none, or None.  threads: those of its orchestrations,
     besides the one that asks.  KeyboardInterrupt is raised, whatever the run made of it."""
+    threads = (threading.get_ident(), *threads)
     told = [each for each in reversed(_failures) if sentence and each.is_told(sentence)]
-    own = [each for each in _failures if each.thread in (threading.get_ident(), *threads)]
+    told.sort(key=lambda each: each.likeness(sentence, threads), reverse=True)
+    own = [each for each in _failures if each.thread in threads]
     for each in told + own:
         if isinstance(each.exception, KeyboardInterrupt):
             raise each.exception
@@ -127,9 +135,7 @@ class _Shape:
     def __init__(self, tensor):
         self.shape = tuple(tensor.shape[0:tensor.ndims])
         self.dtype = _dtype_names[tensor.dtype]
-        self.nbytes = numpy_dtype(tensor.dtype).itemsize
-        for extent in self.shape:
-            self.nbytes *= extent
+        self.nbytes = (math.prod(self.shape) * lib.pto_dtype_bits(tensor.dtype) + 7) // 8
 
 
 def _arguments(args, params, made):
@@ -189,7 +195,7 @@ def kernel(core="aiv", *, cost=None, name=None):
             except BaseException as exception:
                 traceback.clear_frames(exception.__traceback__)  # views, whose memory goes with the run
                 words = sentence_of(exception)
-                _failures.append(_Failure(exception, name or function.__name__, words))
+                _failures.append(_Failure(exception, name or function.__name__, words, args.core.index))
                 return lib.pto_kernel_error(args, chars("%s"), chars(words))
 
         def price(args):

@@ -5,10 +5,12 @@
 class a status, errors.EINVAL for PTO_EINVAL, with the sentence that the library gives.
 """
 
+import ctypes
 import difflib
 import os
 import pathlib
 import sys
+import threading
 import types
 import weakref
 
@@ -39,8 +41,26 @@ def _open():
 _libraries = _open()
 lib = _libraries[-1]
 version = ffi.string(lib.pto_version()).decode()
-if version.split(".")[:2] != [str(lib.PTO_PYTHON_MAJOR), str(lib.PTO_PYTHON_MINOR)]:
-    raise ImportError(f"pto is of version {lib.PTO_PYTHON_MAJOR}.{lib.PTO_PYTHON_MINOR}, and libpto.so is {version}")
+
+
+def _refusal():
+    """Why this package cannot use this library; None where it can.  Within a major version functions stay and structs grow
+    (pto/version.h): the library may be newer, and not older, nor another build of the same version that lacks a function."""
+    ours = lib.PTO_PYTHON_MAJOR, lib.PTO_PYTHON_MINOR, lib.PTO_PYTHON_PATCH
+    theirs = tuple(int(number) for number in version.split("."))
+    if theirs[0] != ours[0] or theirs < ours:
+        return f"and libpto.so is {version}, which it cannot use: it takes {ours[0]}.*, from its own version on"
+    try:
+        for name in dir(lib):
+            getattr(lib, name)
+    except (AttributeError, ffi.error) as missing:
+        return f"and of libraries of {version} something is missing: {missing}"
+    return None
+
+
+_why_not = _refusal()
+if _why_not:
+    raise ImportError(f"pto is of version {lib.PTO_PYTHON_MAJOR}.{lib.PTO_PYTHON_MINOR}.{lib.PTO_PYTHON_PATCH}, {_why_not}")
 
 
 class Error(Exception):
@@ -111,6 +131,7 @@ class Closable:
         pass
 
     def close(self):
+        """Ends it; nothing where that has happened.  errors.EINVAL or EDEADLOCK while it is in use."""
         if not self.is_closed:
             self._refuse_close()
             self._destroy(vars(self).pop("c"))
@@ -132,6 +153,7 @@ class Closable:
 
     @property
     def is_closed(self):
+        """Whether close() has ended it."""
         return "c" not in vars(self)
 
 
@@ -163,14 +185,63 @@ class _Interruptible:
         lib.pto_tools_interrupts_end()
 
 
+_raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
 interruptible = _Interruptible()
+orchestrating = set()  # whose orchestration is called now: `thread` of each
+
+
+def waited(call, *arguments):
+    """Calls C that waits for orchestrations of Python on other threads: on a thread of its own, as Ctrl-C is for one that runs
+    Python.  What it raises here is raised in the orchestrations too, which perhaps submit nothing, and ends them first."""
+    if threading.current_thread() is not threading.main_thread():
+        return call(*arguments)
+    result, raised, done = [], None, threading.Event()  # not join(), which forgets the thread where it is interrupted
+
+    def called():
+        try:
+            result.append(call(*arguments))
+        finally:
+            done.set()
+
+    threading.Thread(target=called).start()
+    told = set()
+    while not done.is_set():
+        try:
+            done.wait(None if raised is None else 0.05)  # a rank may begin its own when another one's ends
+        except BaseException as exception:
+            raised = exception
+        for each in set() if raised is None else orchestrating - told:
+            told.add(each)
+            _raise_in(ctypes.c_ulong(each.thread), ctypes.py_object(KeyboardInterrupt))
+    if raised is not None:
+        raise raised
+    return result[0]
+
+
 with interruptible as _stop:
     pass
 
 
+_switches = {name[len("PTO_DEPS_SWITCH_"):].lower().replace("_", "-"): bit
+             for name, bit in ffi.typeof("enum pto_deps_switch").relements.items()}
+_off_in_pto = {"reduce-implied"}
+
+
 def deps_rules(word):
-    """The rules that "exact" and "pto" stand for; a number of enum pto_deps_rules as it is."""
-    return chosen("deps", word, {"exact": lib.PTO_DEPS_EXACT, "pto": lib.PTO_DEPS_PTO}) if isinstance(word, str) else word
+    """The rules that words stand for, as of `--deps`: "exact", "pto", "pto,no-creator-edges"; a number of the C interface as it is.
+    ValueError for other words."""
+    if not isinstance(word, str):
+        return word
+    first, *rules = word.split(",")
+    made = chosen("deps", first, {"exact": lib.PTO_DEPS_EXACT, "pto": lib.PTO_DEPS_PTO})
+    if rules and made == lib.PTO_DEPS_EXACT:
+        raise ValueError(f"deps is {word!r}: exact takes no rules")
+    for rule in rules:
+        is_on = not rule.startswith("no-")
+        name = rule if is_on else rule[len("no-"):]
+        bit = chosen("a rule of deps", name, _switches)
+        made = made | bit if is_on == (name in _off_in_pto) else made & ~bit
+    return made
 
 
 @ffi.callback("void(void *, const char *)")

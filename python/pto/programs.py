@@ -8,6 +8,7 @@
 orchestrate(rt, a, b, c) gets a tensor an array, in the order of inputs and outputs.
 """
 
+import functools
 import html
 import json
 import pathlib
@@ -15,10 +16,11 @@ import tempfile
 
 import numpy
 
+from .codes import bytes_of, given, is_described, numbers
 from .kernel_objects import blamed, failure_behind, forget_failures
-from .library import Error, chars, config, deps_rules, errors, explained, failure, ffi, interruptible, lib, text
+from .library import Error, chars, config, deps_rules, errors, explained, failure, ffi, interruptible, lib, text, waited
 from .runtime import Orchestrating
-from .tensors import GOES_WITH_THE_RUN, Tensor, dtype_code, dtype_name, like
+from .tensors import GOES_WITH_THE_RUN, Tensor, dtype_code, dtype_name, extents, like
 
 _calls = dict(ffi.typeof("struct pto_program").fields)
 _TRACKS = "process_name", "thread_name"  # of a trace
@@ -80,6 +82,11 @@ class Run:
     def __repr__(self):
         return f"<run: {'well' if self.error is None else self.error}, {self.result.get('tasks')} tasks>"
 
+    def numbers(self, name, array=None):
+        """An output as numbers: the array, or what its codes stand for (bf16, 8 and 4 bits); or another array in its place.  KeyError for
+        no output."""
+        return numbers(self.outputs[name] if array is None else array, *self._keep[0].outputs[name])
+
     @staticmethod
     def _written(write, *arguments, name="written"):
         """The text that a call of the library writes to a file."""
@@ -89,7 +96,8 @@ class Run:
             return path.read_text()
 
     def export(self, name, path):
-        """Writes a file of the run: "trace", "dot", "deps-json", "waits-dot", or "report", a page for a browser."""
+        """Writes a file of the run: "trace", "dot", "deps-json", "waits-dot", or "report", a page for a browser.  errors.EINVAL for another
+        name, errors.ENOTSUP where nothing was recorded for it, errors.ESYSTEM where it cannot be written."""
         explained(lib.pto_session_export, self._session, chars(name), chars(str(path)))
 
     def _report(self, make, *arguments):
@@ -104,7 +112,7 @@ class Run:
 
     def why(self, first, second, rules=None):
         """Why one task comes after the other, or why nothing orders them: the object of `ptosim why --json`.  The tasks are numbers
-        in submission order; rules: "exact" or "pto" [both]."""
+        in submission order; rules: "exact" or "pto" [both].  errors.EINVAL where there is no such task."""
         request = ffi.new("struct pto_why_request *", {
             "size": ffi.sizeof("struct pto_why_request"), "tasks": [first, second], "has_rules": rules is not None,
             "rules": deps_rules(rules) if rules is not None else 0})
@@ -134,7 +142,7 @@ class Run:
     def same_as_baseline(self, path, name, update=False):
         """Whether the run came to what the baseline of `ptosim regress` at `path` says of `name`: "" or what changed.
 
-        update: puts it there instead, and makes the file where it is missing."""
+        update: puts it there instead, and makes the file where it is missing.  errors.ESYSTEM where it cannot be read or written."""
         out = ffi.new("struct pto_baseline **")
         explained(lib.pto_baseline_open, chars(str(path)), update, out)
         baseline = ffi.gc(out[0], lib.pto_baseline_close)
@@ -152,25 +160,26 @@ class Run:
 class Program:
     """A program made of Python.
 
-    inputs: arrays by name, copied at each run.  outputs: by name a (dtype, shape), or an array with what is in it before.
-    golden: arrays by name, what outputs are compared with, |a − g| ≤ atol + rtol·|g|, of the output's shape.  Settings as of pto.Runtime.
+    inputs: arrays by name, copied at each run; codes as (array, dtype) or (array, dtype, shape), or what has DLPack.  outputs: by
+    name a (dtype, shape), or an array, as inputs are, with what is in it before.  golden: arrays by name, what outputs are
+    compared with as numbers, |a − g| ≤ atol + rtol·|g|, of the output's shape, or its codes.  Settings as of pto.Runtime.
+    TypeError or ValueError for what is no array of tensors, ValueError for a golden of no output or another shape.
     """
 
     def __init__(self, orchestrate, inputs=None, outputs=None, golden=None, rtol=0.0, atol=0.0, name=None, expects_refusals=False,
                  **settings):
         self.orchestrate, self.settings = orchestrate, settings
         self.name = name or getattr(orchestrate, "__name__", "program")
-        self.golden = {each: numpy.asarray(array) for each, array in (golden or {}).items()}
-        self.arrays = [(each, lib.PTO_ARRAY_INPUT, *self._described(array)) for each, array in (inputs or {}).items()]
-        self.arrays += [(each, lib.PTO_ARRAY_INOUT if not isinstance(array, tuple) else lib.PTO_ARRAY_OUTPUT,
-                         *self._described(array)) for each, array in (outputs or {}).items()]
-        self.exception = None
-        shapes = {each: shape for each, role, _, shape, _ in self.arrays if role != lib.PTO_ARRAY_INPUT}
-        for each, array in self.golden.items():
-            if each not in shapes:
+        self.arrays = [(each, lib.PTO_ARRAY_INPUT, *given(array)[:2], array) for each, array in (inputs or {}).items()]
+        self.arrays += [(each, *self._output(array)) for each, array in (outputs or {}).items()]
+        self.outputs = {each: (dtype, shape) for each, role, dtype, shape, _ in self.arrays if role != lib.PTO_ARRAY_INPUT}
+        self.exception, self.golden = None, {}
+        for each, array in (golden or {}).items():
+            if each not in self.outputs:
                 raise ValueError(f"{self.name}: a golden of {each}, which is no output")
-            if array.shape != shapes[each]:
-                raise ValueError(f"{self.name}: the golden of {each} has shape {list(array.shape)}, and {each} {list(shapes[each])}")
+            self.golden[each], shape = numpy.asarray(numbers(array, *self.outputs[each])), self.outputs[each][1]
+            if self.golden[each].shape != shape:
+                raise ValueError(f"{self.name}: the golden of {each} has shape {list(self.golden[each].shape)}, and {each} {list(shape)}")
         self._keep = [chars(self.name)]
         self._c = ffi.new("struct pto_program *", {
             "abi": lib.PTO_PYTHON_ABI, "name": self._keep[0], "summary": self._keep[0], "rtol": rtol, "atol": atol,
@@ -180,11 +189,11 @@ class Program:
             self._c.expect = self._callback("expect", self._expect)
 
     @staticmethod
-    def _described(array):
-        if isinstance(array, tuple):
-            return dtype_code(array[0]), (array[1],) if isinstance(array[1], int) else tuple(array[1]), None
-        array = numpy.asarray(array)
-        return dtype_code(array.dtype), array.shape, array
+    def _output(array):
+        """Role, dtype, shape and array."""
+        if isinstance(array, tuple) and not is_described(array):
+            return lib.PTO_ARRAY_OUTPUT, dtype_name(dtype_code(array[0])), tuple(extents(array[1])), None
+        return lib.PTO_ARRAY_INOUT, *given(array)[:2], array
 
     def _callback(self, name, function):
         def call(*arguments):
@@ -202,12 +211,12 @@ class Program:
     # ---- what the library calls ----
 
     def _prepare(self, run):
-        for name, role, code, shape, data in self.arrays:
-            array = lib.pto_program_array(run, chars(name), role, code, len(shape), shape)
-            if array == ffi.NULL:
+        for name, role, dtype, shape, array in self.arrays:
+            made = lib.pto_program_array(run, chars(name), role, dtype_code(dtype), len(shape), shape)
+            if made == ffi.NULL:
                 return lib.PTO_EINVAL
-            if data is not None:
-                ffi.memmove(array.data, numpy.ascontiguousarray(data), array.size_bytes)
+            if array is not None:
+                ffi.memmove(made.data, bytes_of(given(array, dtype, shape)[2]), made.size_bytes)
         return lib.PTO_OK
 
     def _orchestrate(self, rt, run):
@@ -216,7 +225,9 @@ class Program:
                           kept=GOES_WITH_THE_RUN)
                    for name, *_ in self.arrays]
         status = runtime.called(self.orchestrate, *tensors)
-        self.exception, self._last = runtime.exception, runtime  # whose arrays the tasks use after this
+        self._last[runtime.rank] = runtime  # whose arrays the tasks use after this
+        raised = [each.exception for each in self._last.values() if each.exception is not None]
+        self.exception = min(raised, key=lambda each: isinstance(each, errors.EDEADLOCK), default=None)
         runtime.over()
         return status
 
@@ -233,7 +244,7 @@ class Program:
         made, kept = config(record, **{**self.settings, **(settings or {})})
         options = ffi.new("struct pto_session_options *", {"size": ffi.sizeof("struct pto_session_options"), "made": self._c,
                                                            "config": made, "has_deps": True})
-        self.exception = None
+        self.exception, self._last = None, {}
         forget_failures()
         return options, (made, kept)
 
@@ -254,7 +265,8 @@ class Program:
         return ffi.gc(out[0], lib.pto_session_close)
 
     def run(self, **settings):
-        """Runs it once and compares outputs with the golden: a Run, also of a run that failed.  Settings as of Runtime."""
+        """Runs it once and compares outputs with the golden: a Run, also of a run that failed, whose `error` says so.
+        Settings as of Runtime.  pto.Error where it cannot begin; KeyboardInterrupt."""
         options, keep = self._options(lib.PTO_RECORD_GRAPH | lib.PTO_RECORD_TIMELINE | lib.PTO_RECORD_SEGMENTS, settings)
         session = self._session(options)
         with interruptible:
@@ -267,21 +279,27 @@ class Program:
             error.__cause__ = self._raised(error)
         else:
             explained(lib.pto_session_account, session)
-        outputs = {name: self._array(session, name, code, shape) for name, role, code, shape, _ in self.arrays
-                   if role != lib.PTO_ARRAY_INPUT}
+        outputs = {name: self._array(session, name, *described) for name, described in self.outputs.items()}
         return Run(session, (self, options, keep), outputs, error)
 
     @staticmethod
-    def _array(session, name, code, shape):
+    def _array(session, name, dtype, shape):
         size = ffi.new("uint64_t *")
         data = lib.pto_session_array(session, chars(name), size)
-        array = like(dtype_name(code), shape)
-        ffi.memmove(ffi.from_buffer(array.reshape(-1).view(numpy.uint8)), data, size[0])
+        array = like(dtype, shape)
+        ffi.memmove(ffi.from_buffer(bytes_of(array)), data, size[0])
         return array
 
-    def check(self, deps="exact", **settings):
-        """Pairs of conflicting accesses that nothing orders under these rules, "exact" or "pto": Findings."""
-        options, keep = self._options(lib.PTO_RECORD_GRAPH, {"deps": deps, **settings})
+    def check(self, deps="exact", ranks=0, **settings):
+        """Pairs of conflicting accesses that nothing orders under these rules, "exact" or "pto": Findings.
+
+        ranks: so many call the orchestration, with rt.rank, in virtual time [one chip]; of these also accesses of two ranks to a
+        window, collectives that differ, and what waits for ever.  Raises what leaves an orchestration, and pto.Error where the run fails
+        and there is no finding."""
+        settings = {"deps": deps, **settings}
+        if ranks:
+            return self._judged(lambda options, *rest: waited(lib.pto_tools_check_ranks, options, ranks, *rest), settings)
+        options, keep = self._options(lib.PTO_RECORD_GRAPH, settings)
         session = self._session(options)
         try:
             with interruptible:
@@ -299,29 +317,40 @@ class Program:
             ffi.release(session)
             del keep
 
-    def _judged(self, judge, request, settings):
+    def _judged(self, judge, settings):
         options, keep = self._options(0, settings)
         out, error = ffi.new("struct pto_findings **"), None
         try:
             with interruptible:
-                explained(judge, options, request, out)
+                explained(judge, options, out)
         except Error as reason:
             error = reason
         findings = None if out[0] == ffi.NULL else Findings(out[0])
-        if self.exception is not None:
+        del keep
+        waits = isinstance(self.exception, errors.EDEADLOCK) and findings  # which say why
+        if self.exception is not None and not waits and (error is not None or isinstance(self.exception, KeyboardInterrupt)):
             raise blamed(self.exception)
         if error is not None and not findings:
             raise error from self._raised(error)
-        del keep
         return findings
 
     def observe(self, ranks=0, **settings):
-        """What kernels touch and their tasks do not declare, on so many ranks, in virtual time [one chip]: Findings."""
-        request = ffi.new("struct pto_observe_request *", {"size": ffi.sizeof("struct pto_observe_request"), "ranks": ranks})
-        return self._judged(lib.pto_tools_observe, request, settings)
+        """What kernels touch and their tasks do not declare, on so many ranks, in virtual time [one chip]: Findings.
 
-    def explore(self, schedules=0, every_order=False, **settings):
-        """Where outputs depend on the order of tasks, in so many orders [200], or in each that may matter: Findings."""
+        Raises as check."""
+        request = ffi.new("struct pto_observe_request *", {"size": ffi.sizeof("struct pto_observe_request"), "ranks": ranks})
+        observe = functools.partial(waited, lib.pto_tools_observe) if ranks else lib.pto_tools_observe
+        return self._judged(lambda options, *rest: observe(options, request, *rest), settings)
+
+    def explore(self, schedules=0, every_order=False, ranks=0, **settings):
+        """Where outputs depend on the order of tasks, in so many orders [200], or in each that may matter: Findings.
+
+        ranks: instead, where they depend on how late a rank is, in so many runs; a golden is that of each rank.
+        Raises as check, and errors.EINVAL where the outputs of the first run are wrong."""
+        if ranks and every_order:
+            raise ValueError("every order is one of a chip's tasks: of ranks, some are late")
+        if ranks:
+            return self._judged(lambda options, *rest: waited(lib.pto_tools_explore_ranks, options, ranks, schedules, *rest), settings)
         request = ffi.new("struct pto_explore_request *", {"size": ffi.sizeof("struct pto_explore_request"),
                                                            "schedules": schedules, "is_all": every_order})
-        return self._judged(lib.pto_tools_explore, request, settings)
+        return self._judged(lambda options, *rest: lib.pto_tools_explore(options, request, *rest), settings)

@@ -19,7 +19,7 @@ import weakref
 import numpy
 
 from .kernel_objects import Kernel, blamed, failure_behind, forget_failures, sentence_of
-from .library import Closable, chars, chosen, config, errors, failure, ffi, fields, interruptible, lib, text
+from .library import Closable, chars, chosen, config, errors, failure, ffi, fields, interruptible, lib, orchestrating, text
 from .recorded import record
 from .tensors import Mode, Tensor, dtype_code, extents, numpy_dtype, of_array, refuse_peer
 
@@ -211,6 +211,7 @@ class Orchestrating(Closable):
         self.thread = None  # of the orchestration, where it was called
 
     def check(self, status):
+        """Raises the exception of a status below 0, with the runtime's sentence: pto.Error."""
         if status < 0:
             raise failure(status, text(lib.pto_last_error(self.c)))
 
@@ -225,24 +226,25 @@ class Orchestrating(Closable):
 
     @property
     def rank_count(self):
+        """How many ranks there are; 1 where the chip is alone."""
         return lib.pto_runtime_rank_count(self.c)
 
     # ---- tensors ----
 
-    def tensor(self, array, dtype=None, label=None):
+    def tensor(self, array, dtype=None, label=None, shape=None):
         """A numpy array, or what has __dlpack__ or a buffer, as a tensor: its memory, strides kept.
 
-        dtype: where numpy has none (bf16 in an array of uint16).  The array is kept alive until the run ends; of a
+        dtype: where numpy has none (bf16 in an array of uint16).  shape: of elements of 4 bits, two in each byte of the array.  The array is kept alive until the run ends; of a
         tensor that is made outside a run, until the runtime is destroyed.  A read-only one is refused as an output.
         """
-        made = of_array(self.c, array, dtype)
+        made = of_array(self.c, array, dtype, shape)
         self._held.append(made)
         if label is not None:
             lib.pto_buffer_label(self.c, made.c.buffer, _label(label))
         return made
 
     def empty(self, shape, dtype="f32", label=None):
-        """A tensor of a buffer that gets its memory when a task first writes it."""
+        """A Tensor of a buffer that gets its memory when a task first writes it.  errors.EINVAL for what is no shape."""
         shape, code = extents(shape), dtype_code(dtype)
         size_bytes = (lib.pto_dtype_bits(code) * math.prod(shape) + 7) // 8
         if size_bytes >= 2 ** 64:
@@ -253,7 +255,8 @@ class Orchestrating(Closable):
         return Tensor(ffi.new("struct pto_tensor *", lib.pto_managed_tensor(self.c, buffer, code, len(shape), shape)))
 
     def read(self, tensor, *index):
-        """One element, once its writers are done: a number of numpy."""
+        """One element, once its writers are done: a number of numpy (of bf16 its code).  IndexError for what is no element; what the run
+        failed with."""
         refuse_peer("a tensor that is read", tensor)
         _check_index(tensor, index)
         value = numpy.zeros((), numpy_dtype(tensor.c.dtype))
@@ -262,7 +265,7 @@ class Orchestrating(Closable):
         return value[()]
 
     def write(self, tensor, index, value):
-        """Writes one element, once writers and readers are done."""
+        """Writes one element, once writers and readers are done.  IndexError for what is no element, errors.EINVAL for a read-only array."""
         refuse_peer("a tensor that is written", tensor)
         if tensor.is_read_only:
             raise errors.EINVAL("a tensor is written, and its array is read-only")
@@ -280,7 +283,9 @@ class Orchestrating(Closable):
         kernel: one, or (aic, aiv0, aiv1) with None for a core that has nothing to do.  values, named: its parameters in
         their order, or by name; tensors, and numbers for scalars.  What the task does to a tensor is what the kernel's list
         says, or what stands around it: pto.inout(t).  blocks: copies with their block_index.  after: tasks that come before.
-        when: (tensor, "==", value), a predicate.  core: "aic" or "aiv", of a kernel that runs on both.
+        when: (tensor, "==", value), a predicate.  core: "aic" or "aiv", of a kernel that runs on both.  TypeError and
+        ValueError for what is no kernel, tensor or number; errors.EINVAL for what the kernel refuses, errors.ESTALE for what is over,
+        errors.EFIT for what no core can hold.
         """
         call = self._calls.get((kernel, blocks, label, core))
         if after or sync_start or when is not None:
@@ -299,7 +304,7 @@ class Orchestrating(Closable):
     def prepare(self, kernel, *values, blocks=1, after=(), label=None, sync_start=False, when=None, core=None, **named):
         """The same as a function without parameters, which submits the task each time it is called.
 
-        Findings name the line of this call.
+        Findings name the line of this call.  Raises as submit, here and at each call.
         """
         call = _Call(self.c, kernel, blocks, label, core, after, sync_start, when)
         call.fill(values, named)
@@ -322,7 +327,7 @@ class Orchestrating(Closable):
         return record(self, orchestrate, boundary)
 
     def allocate(self, *tensors):
-        """Gives tensors of empty() their memory now, as the boundary of a launch needs."""
+        """Gives tensors of empty() their memory now, as the boundary of a launch needs.  errors.EHEAP where there is no room."""
         refuse_peer("a tensor that is allocated", *tensors)
         made = ffi.new("struct pto_tensor[]", [each.c[0] for each in tensors])
         self.at(sys._getframe(1))
@@ -331,7 +336,7 @@ class Orchestrating(Closable):
     tasks = staticmethod(_tasks)
 
     def barrier(self, *after):
-        """A task without a kernel that is done when all of `after` are."""
+        """A task without a kernel that is done when all of `after` are: its handle.  errors.ESTALE for one that is over."""
         task = ffi.new("struct pto_task *")
         self.at(sys._getframe(1))
         tasks = _tasks(after)
@@ -340,7 +345,8 @@ class Orchestrating(Closable):
 
     @contextlib.contextmanager
     def scope(self, manual=False, label=None):
-        """Owns the tasks submitted in it.  In a manual scope explicit dependencies alone order its tasks."""
+        """Owns the tasks submitted in it, within `with`.  In a manual scope explicit dependencies alone order its tasks.  errors.EINVAL for
+        an automatic scope in a manual one, and beyond 64 deep."""
         self.at(sys._getframe(3))
         self.check(lib.pto_scope_begin(self.c, lib.PTO_SCOPE_MANUAL if manual else lib.PTO_SCOPE_AUTO))
         if label is not None:
@@ -368,7 +374,7 @@ class Orchestrating(Closable):
         return fields(made)
 
     def cores(self, kind="aiv"):
-        """How many cores of a kind the chip has: "aic", "aiv" or "cluster"."""
+        """How many cores of a kind the chip has: "aic", "aiv" or "cluster"; ValueError for another."""
         return lib.pto_core_count(self.c, chosen("kind", kind, {"aic": lib.PTO_AIC, "aiv": lib.PTO_AIV, "cluster": lib.PTO_CLUSTER}))
 
     # ---- for what calls an orchestration ----
@@ -377,12 +383,15 @@ class Orchestrating(Closable):
         """Calls it within a run; the status for the library.  An exception is kept."""
         try:
             self.thread = threading.get_ident()
+            orchestrating.add(self)
             forget_failures()
             orchestration(self, *arguments)
             return lib.PTO_OK
         except BaseException as exception:
             self.exception = exception
             return lib.pto_report_error(self.c, chars(sentence_of(exception)))
+        finally:
+            orchestrating.discard(self)
 
     def excepted(self, _, exception, __):
         """Keeps an exception, of Ctrl-C, that left a callback of cffi itself."""
@@ -406,7 +415,7 @@ class Runtime(Orchestrating):
     """A runtime on a chip of its own, until close(), or until nothing refers to it.
 
     Settings are the fields of struct pto_config: engine "threads" or "virtual", chip, workers, deps "exact" or "pto",
-    policy, window, heap_bytes, clusters, poison, …
+    policy, window, heap_bytes, clusters, poison, …  TypeError for another name or kind; pto.Error where there is no such chip or memory.
     """
 
     _gone, _is_running = "the runtime is closed", False
@@ -431,7 +440,7 @@ class Runtime(Orchestrating):
         self._held.clear()
 
     def run_once(self, orchestration, arguments):
-        """The status of a run; self.exception is what left the orchestration."""
+        """The status of a run; self.exception is what left the orchestration.  errors.EINVAL while one goes on."""
         @ffi.callback("int(struct pto_runtime *, void *)", error=lib.PTO_EUSER, onerror=self.excepted)
         def called(_, __):
             return self.called(orchestration, *arguments)
@@ -446,7 +455,9 @@ class Runtime(Orchestrating):
             del self._held[before:]
 
     def run(self, orchestration, *arguments):
-        """Calls orchestration(rt, *arguments), waits for all that it submitted, and returns the counts of the run."""
+        """Calls orchestration(rt, *arguments), waits for all that it submitted, and returns the counts of the run, stats.
+
+        Raises what leaves the orchestration, pto.Error where the run fails, with what a kernel raised as its cause; KeyboardInterrupt."""
         forget_failures()
         with interruptible:
             status = self.run_once(orchestration, arguments)

@@ -45,6 +45,21 @@ def dtype_name(code):
     return _dtype_names[code]
 
 
+def is_packed(code):
+    """Whether two elements share a byte."""
+    return lib.pto_dtype_bits(code) < 8
+
+
+def is_coded(dtype):
+    """Whether arrays have codes of it, as numpy has no such dtype."""
+    return dtype in _as_bits
+
+
+def dense(shape):
+    """Strides in row-major order, in elements."""
+    return tuple(math.prod(shape[dim + 1:]) for dim in range(len(shape)))
+
+
 def extents(shape):
     """A number or several as a list; errors.EINVAL for what is no extent."""
     listed = [shape] if isinstance(shape, int) else list(shape)
@@ -53,28 +68,23 @@ def extents(shape):
     return listed
 
 
+def packed(shape):
+    """The shape of the bytes of elements of which two share one."""
+    return (math.prod(shape) + 1) // 2,
+
+
 def like(dtype, shape):
     """A new array for a tensor's elements: of its shape, or of its bytes where two elements share one."""
     code = dtype_code(dtype)
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
-    if lib.pto_dtype_bits(code) < 8:
-        return numpy.empty((math.prod(shape) + 1) // 2, numpy.uint8)
-    return numpy.empty(shape, _numpy_of[code])
-
-
-def bytes_of(array, dtype, shape):
-    """The bytes of an array that stands for such a tensor, dense; TypeError or ValueError where it cannot."""
-    array, wanted = numpy.asarray(array), like(dtype, shape)
-    if array.dtype != wanted.dtype:
-        raise TypeError(f"an array of {array.dtype} is not one of {dtype}, which is {wanted.dtype} here")
-    if array.shape != wanted.shape:
-        raise ValueError(f"an array of shape {list(array.shape)} for {dtype}{list(shape)}, which is {list(wanted.shape)} here")
-    return numpy.ascontiguousarray(array).reshape(-1).view(numpy.uint8)
+    return numpy.empty(packed(shape) if is_packed(code) else shape, _numpy_of[code])
 
 
 def strided(address, code, shape, strides):
-    """A numpy array over memory at an address; strides count elements."""
+    """A numpy array over memory at an address; strides count elements.  Where two share a byte, which are dense: of the bytes."""
     dtype = _numpy_of[code]
+    if is_packed(code):
+        shape, strides = packed(shape), (1,)
     if 0 in shape:
         return numpy.empty(shape, dtype)
     count = 1 + sum((extent - 1) * stride for extent, stride in zip(shape, strides))
@@ -115,15 +125,17 @@ class Tensor:
 
     @property
     def shape(self):
+        """A tuple of extents in elements, outermost first."""
         return tuple(self.c.shape[0:self.c.ndims])
 
     @property
     def strides(self):
-        """In elements."""
+        """A tuple, in elements, outermost first."""
         return tuple(self.c.strides[0:self.c.ndims])
 
     @property
     def dtype(self):
+        """The library's name of it: "f32", "bf16", "i4"."""
         return _dtype_names[self.c.dtype]
 
     def __len__(self):
@@ -171,25 +183,37 @@ class Tensor:
         return made._made(made.c[0])
 
     def reshape(self, *shape):
-        """The same elements in row-major order; of contiguous tensors alone."""
+        """The same elements in row-major order.  errors.EINVAL where it is not contiguous, or their number is another."""
         return self._made(lib.pto_tensor_reshape(self.c, len(shape), extents(shape)))
 
     def permute(self, *order):
+        """Dimension i of the result is dimension order[i].  IndexError for what is no order of all dimensions."""
         if sorted(order) != list(range(self.c.ndims)):
             raise IndexError(f"{list(order)} is no order of the dimensions of {self!r}")
         return self._made(lib.pto_tensor_permute(self.c, list(order)))
 
     @property
     def T(self):
+        """With the dimensions in reverse."""
         return self.permute(*reversed(range(self.c.ndims)))
 
     def broadcast(self, *shape):
-        """By numpy's rule; may be read, not written."""
+        """By numpy's rule; may be read, not written.  errors.EINVAL for a shape that it does not go to."""
         return self._made(lib.pto_tensor_broadcast(self.c, len(shape), extents(shape)))
 
     def view(self, dtype):
-        """The same bytes as another dtype."""
+        """The same bytes as another dtype; the innermost extent changes with the size of elements.  errors.EINVAL where it is not dense
+        there, or strides are no multiples."""
         return self._made(lib.pto_tensor_reinterpret(self.c, dtype_code(dtype)))
+
+    def with_version(self, version):
+        """The same bytes in a later state of their buffer: a task that writes it as an output advances the version by 1.  A submit raises
+        errors.EINVAL where it is neither the current one nor, of an output, the next."""
+        return self._made(lib.pto_tensor_with_version(self.c, version))
+
+    def with_fuzzy_overlap(self):
+        """The same bytes, whose overlap with others is decided by bounding ranges: more edges, and cheaper."""
+        return self._made(lib.pto_tensor_with_overlap(self.c, lib.PTO_OVERLAP_FUZZY))
 
     def overlap(self, other):
         """How its bytes are to those of another: "disjoint", "equal", "covers", "covered" or "partial"."""
@@ -222,11 +246,11 @@ def refuse_peer(what, *tensors):
         raise errors.EINVAL(f"{what} is in the window of another rank, which kernels that declare PTO_KERNEL_REMOTE alone can reach")
 
 
-def of_array(rt, array, dtype=None):
+def of_array(rt, array, dtype=None, shape=None):
     """An array of numpy, or anything with __dlpack__, a buffer or __array_interface__, as a tensor of `rt`, strides kept.
 
-    The array is kept alive for as long as the tensor; its memory is the caller's.  ValueError for negative strides, or those
-    that are no whole elements.
+    The array is kept alive for as long as the tensor; its memory is the caller's.  shape: of elements of which two share a byte of
+    a dense array.  ValueError for negative strides, those that are no whole elements, and a shape that is missing or of no use.
     """
     if not isinstance(array, numpy.ndarray) and hasattr(array, "__dlpack__"):
         shown, read_only, kept = dlpack.read(array)
@@ -241,12 +265,17 @@ def of_array(rt, array, dtype=None):
     size = array.dtype.itemsize
     if size != lib.pto_dtype_size(code):
         raise TypeError(f"an array of {array.dtype} is not one of {_dtype_names[code]}")
+    if is_packed(code) and (shape is None or packed(extents(shape)) != array.shape or not array.flags.c_contiguous):
+        raise ValueError(f"an array of {_dtype_names[code]} is dense bytes of two elements each, with their shape beside it, not {shape}")
+    if shape is not None and not is_packed(code):
+        raise ValueError(f"a shape beside an array of {_dtype_names[code]}, which has its own")
     if any(stride < 0 or stride % size for stride in array.strides):
         raise ValueError(f"strides {array.strides} of {array.dtype}: forward and in whole elements alone")
     address = array.__array_interface__["data"][0]
     read_only = not array.flags.writeable
     if array.flags.c_contiguous:
-        made = lib.pto_external_tensor(rt, ffi.cast("void *", address), code, array.ndim, array.shape)
+        shape = array.shape if shape is None else extents(shape)
+        made = lib.pto_external_tensor(rt, ffi.cast("void *", address), code, len(shape), shape)
         return Tensor(ffi.new("struct pto_tensor *", made), read_only, array)
     strides = [stride // size for stride in array.strides]
     count = 1 + sum((extent - 1) * stride for extent, stride in zip(array.shape, strides))

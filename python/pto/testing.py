@@ -28,7 +28,10 @@ def test(engines=("threads", "virtual"), deps=("exact",), chips=("a2a3",), worke
 
 
 def assert_same(run, golden, rtol=0.0, atol=0.0):
-    """The run ended well, and its outputs are the golden's: arrays by name, of the outputs' shapes, |a − g| ≤ atol + rtol·|g|."""
+    """The run ended well, and its outputs are the golden's: arrays by name, of the outputs' shapes, |a − g| ≤ atol + rtol·|g|.
+
+    Of bf16, 8-bit floats and 4 bits numbers are compared: a golden has numbers or codes, as that of pto.Program has.  AssertionError
+    for what differs or a run that failed; ValueError for no golden, or one of another name or shape."""
     __tracebackhide__ = True
     assert isinstance(run, Run)
     if run.error is not None:
@@ -38,9 +41,10 @@ def assert_same(run, golden, rtol=0.0, atol=0.0):
     for name, expected in golden.items():
         if name not in run.outputs:
             raise ValueError(f"a golden of {name!r}, which is no output" + nearest(name, run.outputs))
-        if numpy.shape(expected) != run.outputs[name].shape:
-            raise ValueError(f"the golden of {name} has shape {list(numpy.shape(expected))}, and {name} {list(run.outputs[name].shape)}")
-        numpy.testing.assert_allclose(run.outputs[name], expected, rtol=rtol, atol=atol, err_msg=f"output {name}")
+        found, expected = run.numbers(name), run.numbers(name, expected)
+        if numpy.shape(expected) != found.shape:
+            raise ValueError(f"the golden of {name} has shape {list(numpy.shape(expected))}, and {name} {list(found.shape)}")
+        numpy.testing.assert_allclose(found, expected, rtol=rtol, atol=atol, err_msg=f"output {name}")
 
 
 def assert_as_before(run, path, name):
@@ -63,18 +67,19 @@ def _assert_none(findings, program):
 
 
 def assert_ordered(program, **settings):
-    """`ptosim check` finds nothing: every pair of conflicting accesses is ordered under the rules of settings["deps"]."""
+    """`ptosim check` finds nothing: every pair of conflicting accesses is ordered under the rules of settings["deps"].  AssertionError with
+    the findings; ranks=4: on so many."""
     __tracebackhide__ = True
     _assert_none(program.check(**settings), program)
 
 
 def assert_declared(program, **settings):
-    """`ptosim check --observe` finds nothing: kernels touch what their tasks declare."""
+    """`ptosim check --observe` finds nothing: kernels touch what their tasks declare.  AssertionError with the findings."""
     __tracebackhide__ = True
     _assert_none(program.observe(**settings), program)
 
 
 def assert_order_free(program, schedules=0, every_order=False, **settings):
-    """`ptosim explore` finds nothing: outputs are the same in all orders of tasks that were tried."""
+    """`ptosim explore` finds nothing: outputs are the same in all orders of tasks that were tried.  AssertionError with the findings."""
     __tracebackhide__ = True
     _assert_none(program.explore(schedules, every_order, **settings), program)

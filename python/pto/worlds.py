@@ -10,7 +10,7 @@ and one of them runs at a time.  Kernels that wait for other ranks are C (pto.co
 import sys
 
 from .kernel_objects import blamed, failure_behind, forget_failures
-from .library import chars, chosen, errors, explained, failure, ffi, interruptible, lib, text
+from .library import chars, chosen, errors, explained, failure, ffi, interruptible, lib, text, waited
 from .runtime import Runtime, _Call
 from .tensors import PeerTensor, Tensor, dtype_code, extents, refuse_peer
 
@@ -31,7 +31,7 @@ class World:
     def run(self, orchestrate, *arguments):
         """Calls orchestrate(rt, *arguments) for each rank, all from the same time on; the counts of each rank's run in a list.
 
-        An exception that leaves one comes out as it is: the lowest rank's, those of ranks that wait for ever for another last.
+        An exception that leaves one comes out as it is, pto.Error where the run fails: the lowest rank's, those of ranks that wait for ever for another last.
         """
         chip, out = chars(self.chip), ffi.new("struct pto_world **")
         explained(lib.pto_world_create, ffi.new("struct pto_world_config *", {
@@ -52,7 +52,7 @@ class World:
             for rank in range(self.ranks):
                 runtimes.append(Runtime(chip=self.chip, rank=lib.pto_world_rank(world, rank), **self.settings))
             with interruptible:
-                status = lib.pto_world_run(world, main, ffi.NULL)
+                status = waited(lib.pto_world_run, world, main, ffi.NULL)
             threads = [runtime.thread for runtime in runtimes]
             raised = sorted((isinstance(runtime.exception, errors.EDEADLOCK), rank) for rank, runtime in enumerate(runtimes)
                             if runtime.exception is not None)
@@ -84,7 +84,7 @@ class _OfRanks:
 
     @property
     def id(self):
-        """What kernels get as a scalar."""
+        """The number that kernels get as a scalar."""
         return self.c.id
 
     @property
@@ -94,11 +94,15 @@ class _OfRanks:
 
     @property
     def size(self):
+        """How many ranks are in it."""
         return lib.pto_comm_size(self.rt.c, self.c[0])
 
 
 class Communicator(_OfRanks):
-    """Some ranks, each with a window of memory and signals, both zero at first.  Returns when all of them have made theirs."""
+    """Some ranks, each with a window of memory and signals, both zero at first.  Returns when all of them have made theirs.
+
+    errors.EINVAL where this rank is not among them or sizes differ, errors.EDEADLOCK where one does not come, errors.ENOTSUP where the
+    chip is alone."""
 
     def __init__(self, rt, window_bytes=0, signals=0, ranks=None):
         super().__init__(rt, ranks, lib.pto_comm_create, window_bytes, signals)
@@ -111,17 +115,19 @@ class Communicator(_OfRanks):
         return (Tensor if place == self.place else PeerTensor)(ffi.new("struct pto_tensor *", made))
 
     def window(self, dtype, shape):
-        """The begin of the own window, as a dense tensor."""
+        """The begin of the own window, as a dense Tensor.  errors.EINVAL where it does not fit the window."""
         return self._tensor(self.place, dtype, shape)
 
     def peer(self, place, dtype, shape):
-        """The begin of another rank's, for remote kernels that put (an output) or get (an input): others are refused."""
+        """The begin of another rank's, a Tensor for remote kernels that put (an output) or get (an input): others are refused.
+        errors.EINVAL where it does not fit the window, or there is no such rank."""
         return self._tensor(place, dtype, shape)
 
     def submit(self, kernel, *values, blocks=1, after=(), label=None, when=None, core=None, **named):
         """Submits this rank's task of a group; parameters as of Runtime.submit.
 
         What the ranks submit as their n-th of this communicator may wait for each other's signals, and nothing else may.
+        Returns the task; raises as Runtime.submit.
         """
         call = _Call(self.rt.c, kernel, blocks, label, core, after, False, when)
         call.fill(values, named)
@@ -146,7 +152,8 @@ class MoeDispatch:
 class Collectives(_OfRanks):
     """Some ranks for collectives of dense tensors of at most max_bytes each; all submit the same ones in the same order.
 
-    `source` and `out` may be the same bytes where both have the same size.
+    `source` and `out` may be the same bytes where both have the same size.  Where sizes do not fit each other or max_bytes, `out` is
+    read-only or a tensor is in the window of another rank, calls raise errors.EINVAL.
     """
 
     def __init__(self, rt, max_bytes, ranks=None):

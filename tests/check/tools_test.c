@@ -408,6 +408,39 @@ static void test_it_is_observed_on_ranks(void **state) {
   free(program);
 }
 
+/* The race is one of each rank; what is late makes no other outputs. */
+static void test_it_is_checked_and_explored_on_ranks(void **state) {
+  (void)state;
+  struct pto_program *program = make();
+  struct pto_findings *findings = NULL;
+  char sentence[256];
+  for (int is_ordered = 0; is_ordered < 2; is_ordered++) {
+    const struct pto_session_options options = options_for(program, is_ordered ? NULL : unordered);
+    if (pto_tools_check_ranks(&options, 3, &findings, sentence, sizeof sentence)) fail_msg("%s", sentence);
+    assert_int_equal(pto_findings_total(findings), is_ordered ? 0 : 3);
+    for (uint32_t i = 0; i < pto_findings_count(findings); i++) {
+      struct pto_found found = {.size = sizeof found};
+      unsigned rank = 3;
+      assert_true(pto_findings_at(findings, i, &found));
+      assert_int_equal(sscanf(found.sentence, "rank %u: task", &rank), 1);
+      assert_int_equal(rank, i);
+    }
+    pto_findings_destroy(findings);
+  }
+  const struct pto_session_options options = options_for(program, NULL);
+  if (pto_tools_explore_ranks(&options, 2, 3, &findings, sentence, sizeof sentence)) fail_msg("%s", sentence);
+  assert_int_equal(pto_findings_total(findings), 0);
+  pto_findings_destroy(findings);
+  findings = NULL;
+  assert_int_equal(pto_tools_check_ranks(&options, 65, &findings, sentence, sizeof sentence), PTO_EINVAL);
+  assert_non_null(strstr(sentence, "65"));
+  sentence[0] = '\0';
+  assert_int_equal(pto_tools_explore_ranks(&options, 65, 0, &findings, sentence, sizeof sentence), PTO_EINVAL);
+  assert_non_null(strstr(sentence, "65"));
+  assert_null(findings);
+  free(program);
+}
+
 static void test_exports_go_by_name(void **state) {
   (void)state;
   static const char *const names[] = {"trace", "dot", "deps-json", "waits-dot"}, *const parts[] = {
@@ -500,6 +533,7 @@ int main(void) {
       cmocka_unit_test(test_it_is_explored),
       cmocka_unit_test(test_it_is_observed),
       cmocka_unit_test(test_it_is_observed_on_ranks),
+      cmocka_unit_test(test_it_is_checked_and_explored_on_ranks),
       cmocka_unit_test(test_exports_go_by_name),
       cmocka_unit_test(test_what_was_not_recorded_is_refused),
       cmocka_unit_test(test_what_is_wrong_is_said_in_a_sentence),

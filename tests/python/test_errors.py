@@ -261,10 +261,50 @@ def in_a_world():
     pto.World(3, "a2a3").run(lambda rt: sleeps(rt, rt.tensor(numpy.zeros(4, numpy.float32))))
 
 
-@pytest.mark.parametrize("wait", [in_a_runtime, in_a_world, in_a_context, lambda: program().run(), lambda: program().check(),
+def for_ever(*_):
+    """A loop of Python that never submits."""
+    while True:
+        time.sleep(0.001)
+
+
+def in_a_rank_s_loop():
+    def orchestrate(rt):
+        pto.Communicator(rt)
+        if rt.rank != 1:
+            for_ever()
+        pto.Communicator(rt)
+
+    pto.World(3, "a2a3").run(orchestrate)
+
+
+def in_the_loop_of_a_dispatch(engine):
+    with pto.Context(engine=engine) as device:
+        device.dispatch(for_ever, {}, {"x": device.empty(4)})
+        device.sync()
+
+
+def as_a_context_closes(orchestrate, engine):
+    device = pto.Context(engine=engine)
+    device.dispatch(orchestrate, {}, {"x": device.empty(4)})
+    try:
+        device.close()
+    finally:
+        assert device.is_closed
+
+
+loops = {"rank's loop": in_a_rank_s_loop, "alone": lambda: pto.Runtime().run(for_ever),
+         "judged rank's loop": lambda: pto.Program(for_ever).check(ranks=2),
+         "compute": lambda: pto.Context().compute(for_ever, {}, {"x": ("f32", 4)}),
+         **{f"dispatch {engine}": lambda engine=engine: in_the_loop_of_a_dispatch(engine) for engine in ("threads", "virtual")},
+         **{f"close {each.__name__} {engine}": lambda each=each, engine=engine: as_a_context_closes(each, engine)
+            for engine in ("threads", "virtual") for each in (sleeps, for_ever)}}
+
+
+@pytest.mark.parametrize("wait", [*loops.values(), in_a_runtime, in_a_world, in_a_context, lambda: program().run(), lambda: program().check(),
                                   lambda: program().explore(), lambda: program().observe(), in_a_python_kernel,
-                                  in_an_orchestration],
-                         ids=["runtime", "world", "context", "run", "check", "explore", "observe", "kernel", "orchestration"])
+                                  in_an_orchestration, lambda: program().check(ranks=2), lambda: program().explore(ranks=2)],
+                         ids=[*loops, "runtime", "world", "context", "run", "check", "explore", "observe", "kernel", "orchestration",
+                              "check-ranks", "explore-ranks"])
 def test_ctrl_c_ends_what_is_waited_for_and_the_next_run_goes_well(wait):
     global slow
     slow = pto.compile(SLOW)
@@ -344,6 +384,40 @@ def test_what_a_kernel_raised_is_of_its_own_run_alone(engine):
     fails_in(1, beside_the_others)
     goes_well(lambda: in_a_thread(lambda: fails_in(3)))
     assert causes == {number: f"ValueError('of run {number}')" for number in (1, 2, 3)}
+
+
+@pytest.mark.parametrize("settings", ({"engine": "virtual"}, {"engine": "threads", "workers": 1}), ids=("virtual", "threads"))
+def test_two_runs_at_once_whose_kernels_say_the_same_have_their_own(settings):
+    both, causes = threading.Barrier(2), {}
+
+    class Numbered(ValueError):
+        pass
+
+    @pto.kernel
+    def says_the_same(x: pto.inout, number: int):
+        raised = Numbered("the same")
+        raised.number = number
+        raise raised
+
+    def fails(number):
+        def run(rt):
+            x = rt.tensor(numpy.zeros(4, numpy.float32))
+            rt.submit(says_the_same, x, number)
+            with pytest.raises(pto.errors.EKERNEL):
+                rt.read(x, 0)
+            both.wait()
+
+        with pytest.raises(pto.errors.EKERNEL) as found:
+            with pto.Runtime(**settings) as rt:
+                rt.run(run)
+        causes[number] = found.value.__cause__.number
+
+    threads = [threading.Thread(target=fails, args=(number,)) for number in (1, 2)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert causes == {1: 1, 2: 2}
 
 
 @pytest.mark.parametrize("judge, settings", [("observe", {}), ("observe", {"ranks": 2}), ("check", {}), ("explore", {})])

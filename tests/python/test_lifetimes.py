@@ -177,3 +177,17 @@ def test_a_process_that_is_forked_off_has_runtimes_of_its_own():
     assert rt.run(marks)["tasks"] == 1 and (x.read() == 0).all()
     rt.close()
     device.close()
+
+
+def test_a_context_that_is_asked_to_wait_within_its_orchestration_keeps_what_runs():
+    def orchestrate(rt, x):
+        for wait in (device.sync, x_there.read, device.close):
+            with pytest.raises(pto.errors.EDEADLOCK):
+                wait()
+            gc.collect()
+        rt.submit(pto.kernels.fill, x, 3)
+
+    with pto.Context(engine="virtual") as device:
+        x_there = device.empty(4)
+        device.dispatch(orchestrate, {}, {"x": x_there})
+        assert x_there.read().tolist() == [3] * 4
