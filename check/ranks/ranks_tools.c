@@ -111,13 +111,15 @@ int pto_tools_explore_ranks(const struct pto_session_options *options, uint32_t 
   struct pto_session_options its;
   struct pto_config config;
   struct pto_findings findings;
-  struct pto_delay_counts counts;
   struct pto_error error;
   pto_findings_init(&findings);
   int status = pto_session_copy_options(&its, &config, options, &error);
   if (status == PTO_OK) {
-    const struct pto_delay_question question = {&its, ranks, runs ? runs : DEFAULT_RUNS, its.seed, NULL, NULL};
-    const int code = pto_delay_ranks(&question, &findings, &counts, &error);
+    struct pto_delays delays = {
+        .options = &its, .rank_count = ranks, .run_count = runs ? runs : DEFAULT_RUNS, .seed = its.seed};
+    int code = pto_delays_begin(&delays);
+    if (code == PTO_EXIT_OK) code = pto_delays_run(&delays, &findings);
+    error = delays.error;
     if (code != PTO_EXIT_FINDINGS || !findings.total) status = status_of(&error, code);
   }
   return give(&findings, status == PTO_OK || findings.count, findings_out, status, &error, sentence, sentence_size);
