@@ -192,13 +192,6 @@ static void describe_position(const struct pto_explore *explore, const struct pt
              place);
 }
 
-/* Whether a core of the task has called pto/core.h: its calls are pieces. */
-static bool has_pieces(const struct pto_explore *explore, uint64_t task) {
-  for (uint64_t i = 0; i < explore->call_count; i++)
-    if (explore->calls[i].event.task == task && explore->calls[i].event.piece) return true;
-  return false;
-}
-
 static bool accumulates(const struct pto_explore_graph *graph, uint64_t task) {
   if (task >= graph->task_count) return false;
   const struct pto_explore_touch *touches = graph->touches + graph->tasks[task].first_touch;
@@ -216,7 +209,7 @@ static void describe_blocks(const struct pto_explore *explore, const struct pto_
   pto_finding_say_places(&telling->finding, place, sizeof place);
   const bool takes_turns = accumulates(&explore->graph, task);
   if (hold->until.role != hold->event.role || hold->until.block_index == hold->event.block_index ||
-      (has_pieces(explore, task) && !takes_turns)) {
+      (task < explore->graph.task_count && explore->graph.tasks[task].waits && !takes_turns)) {
     snprintf(telling->reason, sizeof telling->reason,
              "piece %u of %s of block %u ran before piece %u of %s of block %u of task %" PRIu64
              " (%s), and nothing orders these cores there; `ptosim check --observe` says what both touch%s",

@@ -122,6 +122,10 @@ static void test_blocks_that_wait_are_told_as_cores(void **state) {
   assert_non_null(
       strstr(pto_ptosim_last.out, "; order these cores with `pto_core_signal` and `pto_core_wait`, or with"));
   assert_null(strstr(pto_ptosim_last.out, "PTO_ACCUMULATE"));
+  assert_int_equal(pto_ptosim_run(format, pto_ptosim_build(), "next_block"), 1); /* which calls nothing of pto/core.h */
+  assert_non_null(
+      strstr(pto_ptosim_last.out, "; order these cores with `pto_core_signal` and `pto_core_wait`, or with"));
+  assert_null(strstr(pto_ptosim_last.out, "PTO_ACCUMULATE"));
   assert_int_equal(pto_ptosim_run(format, pto_ptosim_build(), "early_look"), 1);
   assert_non_null(strstr(pto_ptosim_last.out, "; before their turns nothing orders blocks; "));
   assert_non_null(strstr(pto_ptosim_last.out, "; let each block call `pto_core_turn(args)` before it touches what"));
