@@ -83,7 +83,7 @@ static bool find_inversion(const struct pto_explore_graph *graph, const struct p
 /* A difference in words. */
 struct telling {
   struct pto_finding finding;
-  char common[320], reason[960], remedy[160];
+  char common[320], reason[1040], remedy[160];
 };
 
 #define CORES_REMEDY "order these cores with `pto_core_signal` and `pto_core_wait`, or with a barrier"
@@ -184,8 +184,9 @@ static void describe_position(const struct pto_explore *explore, const struct pt
              pto_role_name(other->role), other->block_index, place);
   else
     snprintf(telling->reason, sizeof telling->reason,
-             "%s ran after task %" PRIu64 " was submitted, and that alone makes the difference%s%s", held,
+             "%s ran after task %" PRIu64 " was submitted%s, and that alone makes the difference%s%s", held,
              pto_explore_submits(hold->position) - 1,
+             hold->position & PTO_EXPLORE_WAITS ? " and the orchestration had gone on from there" : "",
              has_usual_order(explore) ? ": calls came in the order of the sequential run. So " BY_ITSELF
                                         "; if it does not, " UNDECLARED
                                       : ", so " BY_ITSELF ", or " UNDECLARED,
