@@ -78,14 +78,8 @@ static void destroy(struct pto_exchange *exchange) {
   free(threads);
 }
 
-/* Alone a part waits for no other, and the machine is not asked. */
 static uint32_t rounds_of(uint32_t part_count) {
-  struct pto_topology topology;
-  if (part_count == 1) return PTO_WAIT_SPIN_ROUNDS;
-  pto_topology_init(&topology);
-  const uint32_t rounds = part_count <= topology.cpu_count ? PTO_WAIT_SPIN_ROUNDS : 0;
-  pto_topology_fini(&topology);
-  return rounds;
+  return part_count <= pto_topology_count_cpus() ? PTO_WAIT_SPIN_ROUNDS : 0;
 }
 
 struct pto_exchange *pto_exchange_create(uint32_t part_count) {

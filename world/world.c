@@ -73,10 +73,7 @@ static int create_parts(struct pto_world *world, uint32_t thread_count, struct p
  * thread. */
 static void limit_workers(struct pto_world *world) {
   const uint32_t first = world->exchange->first, end = world->exchange->end;
-  struct pto_topology topology;
-  pto_topology_init(&topology);
-  const uint32_t most = topology.cpu_count / (end - first);
-  pto_topology_fini(&topology);
+  const uint32_t most = pto_topology_count_cpus() / (end - first);
   for (uint32_t i = first; i < end; i++) {
     struct pto_part *part = &world->parts[i];
     for (uint32_t k = part->first; k < part->end; k++) pto_part_rank(part, k)->clock.most_workers = most ? most : 1;

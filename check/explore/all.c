@@ -168,6 +168,7 @@ uint32_t pto_explore_all_choose(void *context, const struct pto_explore_event *c
                                 uint64_t position) {
   struct pto_explore_all *all = context;
   if (all->is_redundant || all->has_no_memory || all->state.is_too_long) return 0;
+  position &= ~PTO_EXPLORE_WAITS; /* the steps before it say so */
   settle(all, position);
   if (all->step_count + 1 >= PTO_EXPLORE_ALL_MAX_STEPS) {
     all->state.is_too_long = true;

@@ -45,7 +45,7 @@ static struct order run_model(const struct model *m, struct pto_explore_all *all
   uint64_t position = 0;
   uint32_t done = 0;
   bool has_accessed = m->access_after == MOST_TASKS;
-  if (!m->is_submitted_one_by_one) position = m->count;
+  if (!m->is_submitted_one_by_one) position = pto_explore_position(m->count, 0);
   pto_explore_all_begin(all);
   for (;;) {
     struct pto_explore_event candidates[MOST_TASKS + 1];
@@ -69,11 +69,11 @@ static struct order run_model(const struct model *m, struct pto_explore_all *all
       is_done[candidates[choice].task] = true;
       order.tasks[done++] = (uint32_t)candidates[choice].task;
     } else if (can_access) {
-      position += UINT64_C(1) << 32;
+      position += pto_explore_position(0, 1);
       has_accessed = true;
       order.access_at = done;
     } else {
-      position++;
+      position += pto_explore_position(1, 0);
     }
   }
   assert_int_equal(done, m->count);

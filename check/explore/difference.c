@@ -83,7 +83,7 @@ static bool find_inversion(const struct pto_explore_graph *graph, const struct p
 /* A difference in words. */
 struct telling {
   struct pto_finding finding;
-  char common[320], reason[960], remedy[160];
+  char common[320], reason[1040], remedy[160];
 };
 
 #define CORES_REMEDY "order these cores with `pto_core_signal` and `pto_core_wait`, or with a barrier"
@@ -184,19 +184,13 @@ static void describe_position(const struct pto_explore *explore, const struct pt
              pto_role_name(other->role), other->block_index, place);
   else
     snprintf(telling->reason, sizeof telling->reason,
-             "%s ran after task %" PRIu64 " was submitted, and that alone makes the difference%s%s", held,
+             "%s ran after task %" PRIu64 " was submitted%s, and that alone makes the difference%s%s", held,
              pto_explore_submits(hold->position) - 1,
+             hold->position & PTO_EXPLORE_WAITS ? " and the orchestration had gone on from there" : "",
              has_usual_order(explore) ? ": calls came in the order of the sequential run. So " BY_ITSELF
                                         "; if it does not, " UNDECLARED
                                       : ", so " BY_ITSELF ", or " UNDECLARED,
              place);
-}
-
-/* Whether a core of the task has called pto/core.h: its calls are pieces. */
-static bool has_pieces(const struct pto_explore *explore, uint64_t task) {
-  for (uint64_t i = 0; i < explore->call_count; i++)
-    if (explore->calls[i].event.task == task && explore->calls[i].event.piece) return true;
-  return false;
 }
 
 static bool accumulates(const struct pto_explore_graph *graph, uint64_t task) {
@@ -216,7 +210,7 @@ static void describe_blocks(const struct pto_explore *explore, const struct pto_
   pto_finding_say_places(&telling->finding, place, sizeof place);
   const bool takes_turns = accumulates(&explore->graph, task);
   if (hold->until.role != hold->event.role || hold->until.block_index == hold->event.block_index ||
-      (has_pieces(explore, task) && !takes_turns)) {
+      (task < explore->graph.task_count && explore->graph.tasks[task].waits && !takes_turns)) {
     snprintf(telling->reason, sizeof telling->reason,
              "piece %u of %s of block %u ran before piece %u of %s of block %u of task %" PRIu64
              " (%s), and nothing orders these cores there; `ptosim check --observe` says what both touch%s",

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <runtime/base/text.h>
+#include <runtime/port/core_port.h>
 #include <runtime/trace/trace_words.h>
 
 /* ---- tasks ---- */
@@ -98,6 +99,7 @@ int pto_explore_graph_init(struct pto_explore_graph *graph, const struct pto_tra
     name_task(record, task);
     task->block_count = record->block_count;
     task->is_sequential = record->is_sequential;
+    for (int k = 0; k < 3; k++) task->waits |= record->kernels[k] && pto_kernel_waits(record->kernels[k]);
     task->call = record->call;
     task->outer = record->outer_call;
     task->dispatch = record->dispatch;

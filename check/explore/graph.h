@@ -41,6 +41,7 @@ struct pto_explore_task {
   uint64_t dispatch;  /* as there */
   uint64_t part_of;   /* as there */
   bool is_sequential; /* its blocks run one after another */
+  bool waits;         /* a kernel of it declares that it may call pto/core.h, or pto/remote.h */
 };
 
 struct pto_explore_graph {

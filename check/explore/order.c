@@ -208,8 +208,8 @@ const char *pto_explore_hold_format(const struct pto_explore_hold *hold, char *t
   append_event(&hold->event, text, size);
   pto_text_append(text, size, " until ");
   if (hold->until.kind == PTO_EXPLORE_GO_ON)
-    pto_text_append(text, size, "%" PRIu64 "+%" PRIu64, pto_explore_submits(hold->position),
-                    pto_explore_accesses(hold->position));
+    pto_text_append(text, size, "%" PRIu64 "+%" PRIu64 "%s", pto_explore_submits(hold->position),
+                    pto_explore_accesses(hold->position), hold->position & PTO_EXPLORE_WAITS ? "+wait" : "");
   else
     append_event(&hold->until, text, size);
   return text;
@@ -233,10 +233,12 @@ static bool parse_line(const char *line, struct pto_explore_hold *hold) {
   if (sscanf(line, "hold %95s until %95s %c", held, until, &rest) != 2 || !parse_event(held, &hold->event))
     return false;
   if (parse_event(until, &hold->until)) return true;
-  if (sscanf(until, "%u+%u%n", &submits, &accesses, &used) != 2 || until[used]) return false;
+  if (sscanf(until, "%u+%u%n", &submits, &accesses, &used) != 2 || submits > INT32_MAX) return false;
   hold->until = (struct pto_explore_event){.kind = PTO_EXPLORE_GO_ON};
-  hold->position = submits | (uint64_t)accesses << 32;
-  return true;
+  hold->position = pto_explore_position(submits, accesses);
+  if (!until[used]) return true;
+  hold->position |= PTO_EXPLORE_WAITS;
+  return strcmp(until + used, "+wait") == 0;
 }
 
 int pto_explore_holds_read(FILE *stream, struct pto_explore_holds *holds, struct pto_error *error) {

@@ -67,14 +67,16 @@ uint32_t pto_explore_replay_choose(void *context, const struct pto_explore_event
 
 /* Whether the orchestration has come that far: positions of one program only ever grow, in one way. */
 static inline bool pto_explore_has_reached(uint64_t now, uint64_t position) {
-  return pto_explore_submits(now) + pto_explore_accesses(now) >=
-         pto_explore_submits(position) + pto_explore_accesses(position);
+  const uint64_t came = pto_explore_submits(now) + pto_explore_accesses(now);
+  const uint64_t wanted = pto_explore_submits(position) + pto_explore_accesses(position);
+  return came > wanted || (came == wanted && (now & PTO_EXPLORE_WAITS) >= (position & PTO_EXPLORE_WAITS));
 }
 
 /* Hash of the order of kernel calls alone. */
 uint64_t pto_explore_order_hash(const struct pto_explore_step *steps, uint64_t count);
 
-/* "hold TASK.BLOCK.ROLE.PIECE until TASK.BLOCK.ROLE.PIECE", or "… until SUBMITS+ACCESSES".  Returns `text`. */
+/* "hold TASK.BLOCK.ROLE.PIECE until TASK.BLOCK.ROLE.PIECE", "… until SUBMITS+ACCESSES", or "… until
+ * SUBMITS+ACCESSES+wait".  Returns `text`. */
 #define PTO_EXPLORE_HOLD_TEXT 192
 const char *pto_explore_hold_format(const struct pto_explore_hold *hold, char *text, size_t size);
 /* Such a line a hold; lines that begin with # are comments.  At least one hold; of tasks that there may not be

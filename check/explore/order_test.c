@@ -43,8 +43,8 @@ static void run(struct model *m, const struct pto_explore_chooser *chooser) {
     }
     if (submitted < TASKS) candidates[count++] = (struct pto_explore_event){.kind = PTO_EXPLORE_GO_ON};
     if (count == 0) return;
-    const uint32_t choice = chooser->choose(chooser->context, candidates, count, submitted);
-    m->steps[m->step_count++] = (struct pto_explore_step){candidates[choice], submitted};
+    const uint32_t choice = chooser->choose(chooser->context, candidates, count, pto_explore_position(submitted, 0));
+    m->steps[m->step_count++] = (struct pto_explore_step){candidates[choice], pto_explore_position(submitted, 0)};
     if (candidates[choice].kind == PTO_EXPLORE_CALL)
       is_done[candidates[choice].task] = true;
     else
@@ -158,20 +158,22 @@ static void test_holds_survive_a_file(void **state) {
   char text[512] = "";
   const struct pto_explore_hold some[] = {
       {{.task = 4, .block_index = 2, .role = 1, .piece = 3}, {.task = 7, .role = 2}, 0},
-      {{.task = 9}, {.kind = PTO_EXPLORE_GO_ON}, 12 | UINT64_C(5) << 32}};
-  for (size_t i = 0; i < 2; i++) assert_true(pto_explore_holds_add(&holds, &some[i]));
+      {{.task = 9}, {.kind = PTO_EXPLORE_GO_ON}, pto_explore_position(12, 5)},
+      {{.task = 9, .piece = 1}, {.kind = PTO_EXPLORE_GO_ON}, pto_explore_position(13, 5) | PTO_EXPLORE_WAITS}};
+  for (size_t i = 0; i < 3; i++) assert_true(pto_explore_holds_add(&holds, &some[i]));
   FILE *stream = fmemopen(text, sizeof text, "w");
   fputs("# a comment\n", stream);
-  for (size_t i = 0; i < 2; i++) {
+  for (size_t i = 0; i < 3; i++) {
     char line[PTO_EXPLORE_HOLD_TEXT];
     fprintf(stream, "%s\n", pto_explore_hold_format(&holds.items[i], line, sizeof line));
   }
   fclose(stream);
-  assert_string_equal(text, "# a comment\nhold 4.2.1.3 until 7.0.2.0\nhold 9.0.0.0 until 12+5\n");
+  assert_string_equal(text, "# a comment\nhold 4.2.1.3 until 7.0.2.0\nhold 9.0.0.0 until 12+5\n"
+                            "hold 9.0.0.1 until 13+5+wait\n");
   stream = fmemopen(text, strlen(text), "r");
   assert_int_equal(pto_explore_holds_read(stream, &read, &error), PTO_OK);
   fclose(stream);
-  assert_int_equal(read.count, 2);
+  assert_int_equal(read.count, 3);
   assert_memory_equal(read.items, holds.items, sizeof some);
   pto_explore_holds_fini(&holds);
   pto_explore_holds_fini(&read);

@@ -43,8 +43,8 @@ static int fails(void *context, const struct pto_explore_holds *holds) {
 /* A hold for every task, all the way to the end; and for each one of the orchestration. */
 static void hold_everything(struct pto_explore_holds *holds) {
   for (uint32_t i = 0; i < TASKS; i++) {
-    reference[i] = (struct pto_explore_step){{.task = i}, i + 1};
-    const struct pto_explore_hold far = {{.task = i}, {.kind = PTO_EXPLORE_GO_ON}, TASKS};
+    reference[i] = (struct pto_explore_step){{.task = i}, pto_explore_position(i + 1, 0)};
+    const struct pto_explore_hold far = {{.task = i}, {.kind = PTO_EXPLORE_GO_ON}, pto_explore_position(TASKS, 0)};
     const struct pto_explore_hold late = {{.task = i}, {.task = TASKS - 1}, 0};
     assert_true(pto_explore_holds_add(holds, &far));
     if (i + 1 < TASKS) assert_true(pto_explore_holds_add(holds, &late));
@@ -87,18 +87,18 @@ static void test_two_inversions_that_are_both_needed_stay_two(void **state) {
 }
 
 static void test_a_part_of_the_orchestration_is_kept_where_it_is_needed(void **state) {
-  struct cause cause = {.position = 200};
+  struct cause cause = {.position = pto_explore_position(200, 0)};
   struct pto_explore_trial trial;
   struct pto_explore_holds holds = {0};
   shrink(&cause, 400, &trial, &holds);
   assert_int_equal(holds.count, 1);
   assert_int_equal(holds.items[0].until.kind, PTO_EXPLORE_GO_ON);
-  assert_int_equal(holds.items[0].position, 200);
+  assert_int_equal(holds.items[0].position, cause.position);
   pto_explore_holds_fini(&holds);
 }
 
 static void test_steps_that_wait_for_steps_are_preferred(void **state) {
-  struct cause cause = {.pairs = {{300, 400}}, .count = 1, .is_either = true, .position = 450};
+  struct cause cause = {.pairs = {{300, 400}}, .count = 1, .is_either = true, .position = pto_explore_position(450, 0)};
   struct pto_explore_trial trial;
   struct pto_explore_holds holds = {0};
   shrink(&cause, 400, &trial, &holds);

@@ -143,6 +143,11 @@ static int wait_for_bytes(struct pto_runtime *rt, const struct host_bytes *bytes
   return PTO_OK;
 }
 
+/* Once the host has touched the bytes. */
+static void ask_behind(struct pto_runtime *rt) {
+  if (PTO_UNLIKELY(rt->port->asks_behind)) pto_progress_poll(rt);
+}
+
 /* An element that the orchestration asks for. */
 struct host_element {
   const void *call;
@@ -217,8 +222,10 @@ static int acquire(struct pto_runtime *rt, const struct pto_tensor *t, bool is_w
   if (pto_trace_has_tasks(&rt->trace) && region.ndims == 0) /* with gaps it orders less than its range */
     record_access(rt, &bytes, NULL);
   status = wait_for_bytes(rt, &bytes);
-  if (status == PTO_OK && is_going) pto_hazards_forget(&rt->hazards, record->space, &region);
-  return status;
+  if (status || !is_going) return status;
+  pto_hazards_forget(&rt->hazards, record->space, &region);
+  ask_behind(rt);
+  return PTO_OK;
 }
 
 int pto_host_acquire(struct pto_runtime *rt, const struct pto_tensor *t, bool is_write) {
@@ -290,6 +297,7 @@ void pto_host_move(struct pto_runtime *rt, const struct pto_host_move *move) {
                                                      .moved_bytes = move->size_bytes,
                                                      .activity = (uint16_t)move->activity,
                                                      .task = (uint32_t)rt->task_count});
+  ask_behind(rt);
 }
 
 _Static_assert(PTO_ARRAY_LENGTH(((struct pto_host_mark *)NULL)->heads) == PTO_RING_COUNT, "a place a ring");
@@ -330,6 +338,7 @@ int pto_read_element(struct pto_runtime *rt, const struct pto_tensor *t, const u
     uint8_t nibble = (uint8_t)(*(uint8_t *)addr >> shift & 15);
     *(int8_t *)value = t->dtype == PTO_INT4 && nibble > 7 ? (int8_t)(nibble - 16) : (int8_t)nibble;
   }
+  ask_behind(rt);
   return PTO_OK;
 }
 
@@ -351,5 +360,6 @@ int pto_write_element(struct pto_runtime *rt, const struct pto_tensor *t, const 
     memcpy(addr, value, pto_dtype_size(t->dtype));
   else
     *(uint8_t *)addr = (uint8_t)((*(uint8_t *)addr & (0xf0 >> shift)) | ((*(const uint8_t *)value & 15) << shift));
+  ask_behind(rt);
   return PTO_OK;
 }

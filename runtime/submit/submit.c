@@ -212,6 +212,13 @@ static PTO_NOINLINE int before_edges(struct pto_runtime *rt, struct pto_submit_w
   return status;
 }
 
+static void poll(struct pto_runtime *rt) {
+  const uint64_t kernels = pto_record_kernels(rt);
+  pto_record_part_begin(rt, pto_progress_now(rt));
+  if (!rt->port->is_virtual || rt->port->clock >= rt->port->quiet_until) pto_progress_poll(rt);
+  if (rt->trace.record) pto_record_part_end(rt, PTO_SUBMIT_COMPLETIONS, kernels);
+}
+
 /* The task is handed on, too. */
 static PTO_NOINLINE int after_edges(struct pto_runtime *rt, struct pto_submit_work *submit,
                                     const struct pto_submit_request *request, uint32_t slot_index, struct more *more) {
@@ -224,10 +231,12 @@ static PTO_NOINLINE int after_edges(struct pto_runtime *rt, struct pto_submit_wo
   if (rt->call_list) pto_call_list_add_submit(rt->call_list, request);
   if (rt->port->is_virtual) charge_submit(rt, submit, request, rt->hazards.edges - more->edges);
   if (rt->trace.record) pto_record_part_begin(rt, pto_record_time(rt, slot, more->begin_time, number));
-  if (--slot->pending > 0) return PTO_OK;
-  const uint64_t kernels = pto_record_kernels(rt);
-  pto_progress_submitted(rt, slot_index);
-  if (rt->trace.record) pto_record_part_end(rt, PTO_SUBMIT_DISPATCH, kernels);
+  if (--slot->pending == 0) {
+    const uint64_t kernels = pto_record_kernels(rt);
+    pto_progress_submitted(rt, slot_index);
+    if (rt->trace.record) pto_record_part_end(rt, PTO_SUBMIT_DISPATCH, kernels);
+  }
+  if (rt->port->asks_behind) poll(rt);
   return PTO_OK;
 }
 
@@ -237,10 +246,7 @@ static PTO_NOINLINE int check_and_poll(struct pto_runtime *rt) {
   const int status = pto_runtime_check(rt);
   if (status) return status;
   if (PTO_UNLIKELY(rt->config.stop != NULL) && pto_runtime_stops(rt)) return rt->error.status;
-  const uint64_t kernels = pto_record_kernels(rt);
-  pto_record_part_begin(rt, pto_progress_now(rt));
-  if (!rt->port->is_virtual || rt->port->clock >= rt->port->quiet_until) pto_progress_poll(rt);
-  if (rt->trace.record) pto_record_part_end(rt, PTO_SUBMIT_COMPLETIONS, kernels);
+  poll(rt);
   return rt->has_failed ? rt->error.status : PTO_OK;
 }
 

@@ -37,6 +37,12 @@ static void cpus_of_libc(struct pto_topology *topology) {
   topology->node_count = 1;
 }
 
+uint32_t pto_topology_count_cpus(void) {
+  struct pto_topology topology;
+  cpus_of_libc(&topology);
+  return topology.cpu_count;
+}
+
 #if PTO_HAVE_HWLOC
 
 static uint16_t node_of(hwloc_obj_t pu) {

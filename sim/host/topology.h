@@ -39,6 +39,8 @@ struct pto_topology_affinity {
   cpu_set_t set;
 };
 
+/* cpu_count alone, by libc: for hwloc the system is read each time, which takes milliseconds. */
+uint32_t pto_topology_count_cpus(void);
 void pto_topology_init(struct pto_topology *topology);
 /* A zeroed struct is allowed. */
 void pto_topology_fini(struct pto_topology *topology);

@@ -23,6 +23,7 @@ static void test_every_cpu_that_the_process_may_use_is_listed_once(void **state)
   assert_int_equal(sched_getaffinity(0, sizeof set, &set), 0);
   pto_topology_init(&topology);
   assert_int_equal(topology.cpu_count, CPU_COUNT(&set));
+  assert_int_equal(pto_topology_count_cpus(), topology.cpu_count);
   for (uint32_t i = 0; i < topology.cpu_count; i++) {
     assert_true(CPU_ISSET(topology.cpus[i], &set));
     CPU_CLR(topology.cpus[i], &set);

@@ -19,6 +19,7 @@ static void test_without_hwloc_cpus_are_counted_in_their_own_order(void **state)
   assert_int_equal(sched_getaffinity(0, sizeof set, &set), 0);
   pto_topology_init(&topology);
   assert_int_equal(topology.cpu_count, CPU_COUNT(&set));
+  assert_int_equal(pto_topology_count_cpus(), topology.cpu_count);
   assert_int_equal(topology.node_count, 1);
   struct pto_error error;
   assert_int_equal(pto_topology_place(&topology, "spread", topology.cpu_count + 1, &error), PTO_OK);

@@ -8,8 +8,8 @@
 
 #define CORES (3u * PTO_EXPLORE_CLUSTERS)
 /* Work that moves the clock, which is the position; all other work costs nothing. */
-#define A_SUBMIT UINT64_C(1)
-#define AN_ACCESS (UINT64_C(1) << 32)
+#define A_SUBMIT pto_explore_position(1, 0)
+#define AN_ACCESS pto_explore_position(0, 1)
 
 struct explore_core {
   struct pto_message message;
@@ -94,16 +94,17 @@ static void log_step(struct pto_explore_log *log, struct pto_explore_event event
     log->steps[log->step_count++] = (struct pto_explore_step){event, position};
 }
 
-static uint32_t choose(struct engine_explore *engine, bool can_go_on) {
+static uint32_t choose(struct engine_explore *engine) {
+  const bool can_go_on = !engine->orchestration_waits;
+  const uint64_t position = engine->port.clock | (can_go_on ? 0 : PTO_EXPLORE_WAITS);
   struct pto_explore_log *log = engine->log;
   const uint32_t count = engine->candidate_count + can_go_on;
   if (!log) return 0;
   if (can_go_on) engine->candidates[engine->candidate_count] = (struct pto_explore_event){.kind = PTO_EXPLORE_GO_ON};
   const struct pto_explore_chooser *chooser = &log->chooser;
-  const uint32_t index =
-      chooser->choose ? chooser->choose(chooser->context, engine->candidates, count, engine->port.clock) : 0;
+  const uint32_t index = chooser->choose ? chooser->choose(chooser->context, engine->candidates, count, position) : 0;
   PTO_ASSERT(index < count);
-  log_step(log, engine->candidates[index], engine->port.clock);
+  log_step(log, engine->candidates[index], position);
   return index;
 }
 
@@ -171,6 +172,7 @@ static int explore_begin_run(struct pto_port *port, char *sentence, size_t sente
   engine->orchestration_waits = engine->has_completion = false;
   engine->sentence[0] = '\0';
   port->clock = engine->log ? engine->log->position : 0;
+  port->quiet_until = port->clock + 1;
   engine->first_task = pto_explore_submits(port->clock);
   pto_waiting_cores_reset(&engine->solo.waiting);
   return PTO_OK;
@@ -206,10 +208,12 @@ static uint32_t deliver(struct engine_explore *engine, struct pto_completion *co
 static uint32_t explore_poll(struct pto_port *port, struct pto_completion *completions, uint32_t max) {
   struct engine_explore *engine = engine_of(port);
   if (max == 0) return 0;
-  while (!engine->has_completion && !engine->orchestration_waits) {
-    const uint32_t index = choose(engine, true);
-    if (index == engine->candidate_count) break;
-    run_candidate(engine, index);
+  while (!engine->has_completion && !engine->orchestration_waits && port->clock >= port->quiet_until) {
+    const uint32_t index = choose(engine);
+    if (index < engine->candidate_count)
+      run_candidate(engine, index);
+    else
+      port->quiet_until = port->clock + 1; /* asked once behind each submit and access, and not before the next */
   }
   return deliver(engine, completions);
 }
@@ -220,7 +224,7 @@ static void explore_wait(struct pto_port *port) {
   while (!engine->has_completion) {
     if (engine->candidate_count == 0) pto_waiting_cores_break_deadlock(&engine->solo.waiting);
     PTO_ASSERT(engine->candidate_count > 0); /* messages are in flight, so cores waited, and for ever */
-    run_candidate(engine, choose(engine, false));
+    run_candidate(engine, choose(engine));
   }
 }
 
@@ -262,7 +266,7 @@ static void fill_port(struct engine_explore *engine, const struct pto_chip *chip
   engine->work_ps[PTO_WORK_HOST_ACCESS] = AN_ACCESS;
   engine->port = pto_solo_port(&ops, chip, engine_name);
   engine->port.work_ps = engine->work_ps;
-  engine->port.is_virtual = true;
+  engine->port.is_virtual = engine->port.asks_behind = true;
   engine->port.cluster_count = PTO_EXPLORE_CLUSTERS;
   engine->port.visible_cluster_count = chip->cluster_count;
   engine->port.slots_per_core = 1;

@@ -2,19 +2,21 @@
 /*
  * The explore engine: one thread that does one thing after the other, and asks a chooser what comes next.
  *
- * A step is a kernel call, or the orchestration going on to its next submit or host access.  Of a kernel that waits a
- * step is the piece up to its next call of pto/core.h, to where that waits, or to where it has handed over a signal or
- * an element: what a piece does is not taken apart.  Whenever the runtime looks for completions the chooser is given
- * all that may happen now, and names one.  Every ready task has a core of its own as long as there are any
- * (PTO_EXPLORE_CLUSTERS clusters, one slot a core, whatever the chip has), so dispatch restricts the order no further
- * than the program and the rules do; programs are told of the chip's own clusters.  The same choices give the same run,
- * to the byte.
+ * A step is a kernel call, or the orchestration going on behind its next submit or host access.  Of a kernel that waits
+ * a step is the piece up to its next call of pto/core.h, to where that waits, or to where it has handed over a signal
+ * or an element: what a piece does is not taken apart.  Behind each submit and each host access, before the
+ * orchestration's own code that follows it, and whenever it waits, the chooser is given all that may happen now, and
+ * names one.  Every ready task has a core of its own as long as there are any (PTO_EXPLORE_CLUSTERS clusters, one slot
+ * a core, whatever the chip has), so dispatch restricts the order no further than the program and the rules do;
+ * programs are told of the chip's own clusters.  The same choices give the same run, to the byte.
  *
  * Always true: candidates stand in natural order: calls by task, block, role and piece, and last the orchestration,
- * where it can go on.  Choosing the first of them always is sequential execution, the reference of every comparison.
+ * where it can go on.  Choosing the first of them always is sequential execution, the reference of every comparison: a
+ * task runs within its submit, and what the orchestration does next by pointers sees what it wrote.
  *
- * Position: how far the orchestration has come, submits in the low half, host accesses in the high one.  It goes up
- * only.  Where the orchestration had to wait, it goes on by itself as soon as it can: that is no choice, and no step.
+ * Position: how far the orchestration has come: submits, host accesses, and whether it has done its own code behind the
+ * last of them and waits now, for the next one or for the end.  It goes up only.  Where the orchestration had to wait,
+ * it goes on by itself as soon as it can: that is no choice, and no step.
  *
  * A log says what comes next, and keeps the steps.  Runs that share one, on one engine or on several, one behind the
  * other, are as one run: tasks and positions are numbered on.  Without a log the first candidate is made, always.
@@ -55,7 +57,11 @@ struct pto_explore_step {
   uint64_t position;
 };
 
-static inline uint64_t pto_explore_submits(uint64_t position) { return position & UINT32_MAX; }
+#define PTO_EXPLORE_WAITS UINT64_C(1)
+static inline uint64_t pto_explore_position(uint64_t submits, uint64_t accesses) {
+  return submits << 1 | accesses << 32;
+}
+static inline uint64_t pto_explore_submits(uint64_t position) { return (position & UINT32_MAX) >> 1; }
 static inline uint64_t pto_explore_accesses(uint64_t position) { return position >> 32; }
 
 /* Natural order: < 0, 0, > 0. */

@@ -217,6 +217,34 @@ static void test_the_position_counts_submits_and_host_accesses(void **state) {
   pto_runtime_destroy(rt);
 }
 
+/* What it sees by itself of the task before it. */
+static uint32_t seen[2];
+static int look_behind(struct pto_runtime *rt, void *context) {
+  const uint64_t shape[] = {64}, index[] = {0};
+  const struct pto_tensor t = pto_external_tensor(rt, cell, PTO_UINT8, 1, shape);
+  uint8_t value = 0;
+  int status = submit_all(rt, &note);
+  seen[0] = ran_count;
+  if (status == PTO_OK) status = pto_read_element(rt, &t, index, &value);
+  seen[1] = ran_count;
+  return status;
+}
+
+static void test_kernels_run_before_what_the_orchestration_does_behind_a_submit_or_an_access(void **state) {
+  struct pto_runtime *rt = open_runtime();
+  run_under(rt, NULL, look_behind);
+  assert_int_equal(seen[0], TASKS);
+  struct watcher ahead = {{0}, 0, 0};
+  run_under(rt, &ahead, look_behind);
+  assert_int_equal(seen[0] + seen[1], 0);
+  assert_int_equal(made.steps[TASKS].event.kind, PTO_EXPLORE_GO_ON); /* behind the read; what is left, at the end */
+  assert_int_equal(made.steps[TASKS].position, pto_explore_position(TASKS, 1));
+  assert_int_equal(made.steps[TASKS + 1].event.kind, PTO_EXPLORE_CALL);
+  assert_int_equal(made.steps[TASKS + 1].position, pto_explore_position(TASKS, 1) | PTO_EXPLORE_WAITS);
+  assert_int_equal(made.decisions, TASKS + 1 + TASKS);
+  pto_runtime_destroy(rt);
+}
+
 static void test_runs_that_share_a_log_are_numbered_on_from_one_to_the_next(void **state) {
   struct pto_runtime *first = open_runtime(), *second = open_runtime();
   struct watcher random = {{7}, 0, 0};
@@ -263,6 +291,7 @@ int main(void) {
       cmocka_unit_test(test_local_memory_is_shared_by_kernels_that_do_not_wait),
       cmocka_unit_test(test_a_kernel_that_fails_ends_the_run_with_its_sentence_and_the_next_run_is_whole),
       cmocka_unit_test(test_the_position_counts_submits_and_host_accesses),
+      cmocka_unit_test(test_kernels_run_before_what_the_orchestration_does_behind_a_submit_or_an_access),
       cmocka_unit_test(test_runs_that_share_a_log_are_numbered_on_from_one_to_the_next),
       cmocka_unit_test(test_without_a_log_calls_are_made_in_sequence_and_other_engines_take_none),
   };

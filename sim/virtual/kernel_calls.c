@@ -96,11 +96,7 @@ static uint64_t lay_out(struct pto_kernel_calls *calls, char *base) {
 
 /* A thread that spins where there are fewer CPUs keeps the one that it waits for from running. */
 static uint32_t spin_rounds(uint32_t worker_count) {
-  struct pto_topology topology;
-  pto_topology_init(&topology);
-  const uint32_t cpu_count = topology.cpu_count;
-  pto_topology_fini(&topology);
-  return worker_count <= cpu_count ? PTO_WAIT_SPIN_ROUNDS : 0;
+  return worker_count <= pto_topology_count_cpus() ? PTO_WAIT_SPIN_ROUNDS : 0;
 }
 
 static int start_threads(struct pto_kernel_calls *calls, const struct pto_engine_config *config,

@@ -484,9 +484,11 @@ static void test_cores_that_race_are_told_though_the_orchestration_went_on(void 
   const struct pto_explore_event signalled = {.role = PTO_ROLE_AIV0, .piece = 2, .kind = PTO_EXPLORE_CALL};
   const struct pto_explore_event copied = {.role = PTO_ROLE_AIV1, .piece = 1, .kind = PTO_EXPLORE_CALL};
   const struct pto_explore_event began = {.role = PTO_ROLE_AIV0, .kind = PTO_EXPLORE_CALL};
-  struct pto_explore_hold items[] = {{.event = began, .until = {.kind = PTO_EXPLORE_GO_ON}, .position = 1},
-                                     {.event = signalled, .until = copied}};
-  struct pto_explore_hold alone = {.event = signalled, .until = {.kind = PTO_EXPLORE_GO_ON}, .position = 2};
+  struct pto_explore_hold items[] = {
+      {.event = began, .until = {.kind = PTO_EXPLORE_GO_ON}, .position = pto_explore_position(1, 0)},
+      {.event = signalled, .until = copied}};
+  struct pto_explore_hold alone = {
+      .event = signalled, .until = {.kind = PTO_EXPLORE_GO_ON}, .position = pto_explore_position(2, 0)};
   const struct pto_explore_holds both = {.items = items, .count = 2, .capacity = 2};
   const struct pto_explore_holds one = {.items = &alone, .count = 1, .capacity = 1};
   struct explored e;
@@ -506,7 +508,7 @@ static void test_an_orchestration_that_does_not_wait_is_told_so(void **state) {
   struct explored e;
   explore_some(&e, peeking, PTO_DEPS_EXACT);
   assert_says(&e, PTO_FINDING_ORDER,
-              "task 0 (fill) ran after task 1 was submitted, and that alone makes the difference");
+              "task 0 (fill) ran after task 2 was submitted, and that alone makes the difference");
   close_program(&e);
 }
 

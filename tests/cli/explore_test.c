@@ -84,7 +84,7 @@ static void explore_contexts(int exit_code, const char *words) {
 }
 
 static void test_orders_of_a_contexts_tasks_are_explored(void **state) {
-  static const char found[] = "output seen[0]: 0 instead of 1; shrunk from 2 decisions to 1: task 1 (copy) ran before "
+  static const char found[] = "output seen[0]: 0 instead of 1; shrunk from 3 decisions to 1: task 1 (copy) ran before "
                               "task 0 (copy); submitted at planted_contexts.c:";
   explore_contexts(1, "--deps pto --schedules 5");
   assert_non_null(strstr(pto_ptosim_last.out, found));
@@ -94,7 +94,7 @@ static void test_orders_of_a_contexts_tasks_are_explored(void **state) {
   explore_contexts(1, "--deps pto --schedules 5 --set write=true");
   assert_non_null(strstr(pto_ptosim_last.out, "task 1 (copy) ran after host access 1 of the orchestration"));
   assert_non_null(strstr(pto_ptosim_last.out, "; let the orchestration first read an element that task 1 writes, or"));
-  assert_non_null(strstr(pto_ptosim_last.out, "5 schedules, 1 distinct order, 41 decisions, 2 differ"));
+  assert_non_null(strstr(pto_ptosim_last.out, "5 schedules, 1 distinct order, 35 decisions, 3 differ"));
   explore_contexts(1, "--deps pto --all");
   assert_non_null(strstr(pto_ptosim_last.out, "2 of 2 orders, all ("));
   explore_contexts(0, "--all");
@@ -122,9 +122,33 @@ static void test_blocks_that_wait_are_told_as_cores(void **state) {
   assert_non_null(
       strstr(pto_ptosim_last.out, "; order these cores with `pto_core_signal` and `pto_core_wait`, or with"));
   assert_null(strstr(pto_ptosim_last.out, "PTO_ACCUMULATE"));
+  assert_int_equal(pto_ptosim_run(format, pto_ptosim_build(), "next_block"), 1); /* which calls nothing of pto/core.h */
+  assert_non_null(
+      strstr(pto_ptosim_last.out, "; order these cores with `pto_core_signal` and `pto_core_wait`, or with"));
+  assert_null(strstr(pto_ptosim_last.out, "PTO_ACCUMULATE"));
   assert_int_equal(pto_ptosim_run(format, pto_ptosim_build(), "early_look"), 1);
   assert_non_null(strstr(pto_ptosim_last.out, "; before their turns nothing orders blocks; "));
   assert_non_null(strstr(pto_ptosim_last.out, "; let each block call `pto_core_turn(args)` before it touches what"));
+}
+
+/* By pointers: the reference is the sequential run, in which a task runs within its submit. */
+static void expect_by_itself(const char *name, const char *difference, const char *when) {
+  const char *path = pto_ptosim_path("by_itself.txt");
+  const char *const format = "explore %s/planted/planted_blocks.so --case %s --schedules 12 --save %s";
+  assert_int_equal(pto_ptosim_run(format, pto_ptosim_build(), name, path), 1);
+  assert_non_null(strstr(pto_ptosim_last.out, difference));
+  assert_non_null(strstr(pto_ptosim_last.out, when));
+  assert_non_null(strstr(pto_ptosim_last.out, "the orchestration changes, frees or reads memory by itself, without"));
+  const char *const again = "explore %s/planted/planted_blocks.so --case %s --replay %s";
+  assert_int_equal(pto_ptosim_run(again, pto_ptosim_build(), name, path), 1);
+  assert_non_null(strstr(pto_ptosim_last.out, difference));
+}
+static void test_what_the_host_does_by_pointers_behind_a_submit_is_found(void **state) {
+  (void)state;
+  expect_by_itself("peek_behind", "output z[1]: 9 instead of 5", "task 0 (fill) ran after task 1 was submitted, and");
+  expect_by_itself("peek_last", "output z[1]: 9 instead of 5",
+                   "task 0 (fill) ran after task 0 was submitted and the orchestration had gone on from there, and");
+  expect_by_itself("filled_again", "output z[0]: ", "task 0 (digest) ran after task 1 was submitted, and");
 }
 
 static void test_a_difference_in_a_context_is_saved_and_made_again(void **state) {
@@ -246,6 +270,7 @@ int main(void) {
       cmocka_unit_test(test_orders_of_a_contexts_tasks_are_explored),
       cmocka_unit_test(test_cores_that_race_are_told_as_cores),
       cmocka_unit_test(test_blocks_that_wait_are_told_as_cores),
+      cmocka_unit_test(test_what_the_host_does_by_pointers_behind_a_submit_is_found),
       cmocka_unit_test(test_a_difference_in_a_context_is_saved_and_made_again),
       cmocka_unit_test(test_contexts_are_numbered_on_and_one_beside_another_is_told),
       cmocka_unit_test(test_threads_with_delays_agree_with_the_sequential_run),

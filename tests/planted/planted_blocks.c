@@ -16,7 +16,10 @@
   X(half_shared, "blocks have an odd number of elements of 4 bits each, so that neighbours share a byte")              \
   X(mixed_cores, "both vector cores of a MIX task write the first half")                                               \
   X(ticket, "each task takes the next number from a counter that no task declares")                                    \
-  X(host_peek, "the host waits for one task, and reads by its pointer what another one writes")
+  X(host_peek, "the host waits for one task, and reads by its pointer what another one writes")                        \
+  X(peek_behind, "the host reads by its pointer what the task writes that it has just submitted")                      \
+  X(peek_last, "the host reads by its pointer what the last task writes, and waits for nothing behind it")             \
+  X(filled_again, "the host fills by its pointer, for the next task, what the one before it reads")
 
 static int write_row_run(const struct pto_kernel_args *a) {
   uint32_t *z = a->tensors[0].addr;
@@ -171,6 +174,39 @@ static void host_peek(struct planted *p) {
   else
     note(p, pto_read_element(p->rt, &z[0], first, &said));
   put_fill(p, &z[2], said);
+}
+
+static uint32_t *host_z(const struct planted *p) { return pto_program_find(p->run, "z")->data; }
+
+static uint32_t said_first(struct planted *p, const struct pto_tensor *z) {
+  const uint64_t first[] = {0};
+  uint32_t said = 0;
+  if (p->is_buggy) return *host_z(p);
+  note(p, pto_read_element(p->rt, z, first, &said));
+  return said;
+}
+
+static void peek_behind(struct planted *p) {
+  struct pto_tensor z[2] = {slot(p, 0), slot(p, 1)};
+  put_fill(p, &z[0], 5);
+  put_fill(p, &z[1], said_first(p, &z[0]));
+}
+
+static void peek_last(struct planted *p) {
+  struct pto_tensor z = slot(p, 0);
+  put_fill(p, &z, 5);
+  host_z(p)[1] = said_first(p, &z);
+}
+
+static void filled_again(struct planted *p) {
+  struct pto_tensor x = array_x(p);
+  uint32_t *host = pto_program_find(p->run, "x")->data;
+  for (uint64_t i = 0; i < 3; i++) {
+    const uint64_t row = p->is_buggy ? 0 : i;
+    struct pto_tensor from = row_of(&x, row);
+    host[row * PLANTED_COLUMNS] = (uint32_t)(100 * (i + 1));
+    put_digest(p, &from, i);
+  }
 }
 
 static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) { return planted_orchestrate(rt, run); }

@@ -213,7 +213,10 @@
   X("planted_blocks", "half_shared", PLANTED_OBSERVE, "blocks", 0, 0, 0, 0)                                            \
   X("planted_blocks", "mixed_cores", PLANTED_OBSERVE, "blocks", 0, 0, 0, 0)                                            \
   X("planted_blocks", "ticket", PLANTED_EXPLORE, "order", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)          \
-  X("planted_blocks", "host_peek", PLANTED_EXPLORE, "order", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)
+  X("planted_blocks", "host_peek", PLANTED_EXPLORE, "order", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)       \
+  X("planted_blocks", "peek_behind", PLANTED_EXPLORE, "order", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)               \
+  X("planted_blocks", "peek_last", PLANTED_EXPLORE, "order", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                 \
+  X("planted_blocks", "filled_again", PLANTED_EXPLORE, "order", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)
 
 #define PLANTED_LAYOUT_LIST(X)                                                                                         \
   X("planted_layouts", "broadcast_dense", PLANTED_OBSERVE, "read outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)   \
