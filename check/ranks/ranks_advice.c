@@ -79,6 +79,11 @@ static bool advise_after(const struct pair *pair, struct pto_ranks_advice *advic
 
 /* ---- its own wait is over too early ---- */
 
+const char *pto_idle_wait_words(const struct pto_idle_wait *idle) {
+  return idle->is_first ? "needs no notify: it is over before anybody notifies"
+                        : "is over at once: an earlier wait has seen that value already";
+}
+
 /* Whether each wait of the task for the signal needs no more than what was there. */
 static bool is_idle_whole(const struct pair *pair, const struct pto_idle_wait *idle) {
   const struct pto_trace_log *records = records_of(pair, idle->rank);
@@ -116,9 +121,7 @@ static bool advise_idle(const struct pair *pair, struct pto_ranks_advice *advice
     if (idle->rank != rank || idle->task != task || idle->comm != pair->comm || !is_idle_whole(pair, idle)) continue;
     snprintf(advice->cause, sizeof advice->cause,
              "the wait of rank %" PRIu32 " task %" PRIu64 " for signal %" PRIu32 " %s %" PRId32 " %s", rank, idle->task,
-             idle->signal, idle->is_equal ? "=" : ">=", idle->value,
-             idle->is_first ? "needs no notify: it is over before anybody notifies"
-                            : "is over at once: an earlier wait has seen that value already");
+             idle->signal, idle->is_equal ? "=" : ">=", idle->value, pto_idle_wait_words(idle));
     snprintf(advice->remedy, sizeof advice->remedy,
              "let rank %" PRIu32 " wait for the value that the signal has behind the notify of rank %" PRIu32, rank,
              pair->first->rank);

@@ -25,5 +25,7 @@ struct pto_ranks_advice {
 /* Of two accesses of two ranks.  `searches` false: only what is always right. */
 void pto_ranks_advise(struct pto_world_order *order, const struct pto_window_access *earlier,
                       const struct pto_window_access *later, bool searches, struct pto_ranks_advice *advice);
+/* "is over at once: an earlier wait has seen that value already" */
+const char *pto_idle_wait_words(const struct pto_idle_wait *idle);
 
 #endif

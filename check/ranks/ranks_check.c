@@ -367,8 +367,26 @@ static bool is_awaited(const struct reporter *t, const struct pto_unheard *unhea
   return false;
 }
 
+/* A wait for the signal that was over at once, so it took less than it could have; NULL: there is none. */
+static const struct pto_idle_wait *find_idle(const struct reporter *t, const struct pto_unheard *unheard) {
+  for (size_t i = 0; i < t->order.idle_count; i++) {
+    const struct pto_idle_wait *idle = &t->order.idle[i];
+    if (idle->rank == unheard->rank && idle->comm == unheard->comm && idle->signal == unheard->signal) return idle;
+  }
+  return NULL;
+}
+
+/* "": nothing shows why no wait was for it. */
+static const char *say_idle(const struct pto_idle_wait *idle, char *text, size_t size) {
+  text[0] = '\0';
+  if (idle)
+    snprintf(text, size, ": its wait in task %" PRIu64 " for %s %" PRId32 " %s", idle->task,
+             idle->is_equal ? "=" : ">=", idle->value, pto_idle_wait_words(idle));
+  return text;
+}
+
 static void report_unheard(struct reporter *t) {
-  char side[160], place[256] = "", text[300];
+  char side[160], place[256] = "", text[300], why[200], remedy[160];
   for (size_t i = 0; i < t->order.unheard_count; i++) {
     const struct pto_unheard *unheard = &t->order.unheard[i];
     const struct pto_trace_task *task = pto_rank_task(t->ranks, unheard->source, unheard->task);
@@ -380,11 +398,16 @@ static void report_unheard(struct reporter *t) {
     finding.group = pto_rank_side_key(&finding, 0);
     if (finding.places[0].own.file[0])
       snprintf(place, sizeof place, ", submitted at %s", pto_source_call_name(&finding.places[0], text, sizeof text));
-    pto_findings_add(t->findings, &finding, NULL,
+    const struct pto_idle_wait *idle = find_idle(t, unheard);
+    snprintf(remedy, sizeof remedy,
+             "let rank %" PRIu32 " wait for the value that the signal has behind this, or do not notify it",
+             unheard->rank);
+    pto_findings_add(t->findings, &finding, idle ? remedy : NULL,
                      "%s%s, notifies signal %" PRIu32 " of rank %" PRIu32 " in comm %" PRIu32
-                     ", and no wait of that rank was for it",
+                     ", and no wait of that rank was for it%s",
                      pto_rank_side_name(&finding, 0, side, sizeof side), place, unheard->signal, unheard->rank,
-                     pto_rank_comm_number(pto_world_rank(t->ranks->world, unheard->rank), unheard->comm));
+                     pto_rank_comm_number(pto_world_rank(t->ranks->world, unheard->rank), unheard->comm),
+                     say_idle(idle, why, sizeof why));
   }
 }
 

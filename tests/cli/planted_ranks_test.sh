@@ -34,6 +34,13 @@ is_clean() {
   "$ptosim" run "$@" >"$work/text" 2>&1 && "$ptosim" check "$@" --deps pto >"$work/text" 2>&1 && "$ptosim" check "$@" --observe >"$work/text" 2>&1
 }
 
+# notes SENTENCE OPTION…: the same of a note, which makes no verdict.
+notes() {
+  local sentence=$1
+  shift
+  "$ptosim" check "$@" --json "$work/json" >"$work/text" 2>&1 && tr '\n' ' ' <"$work/text" | grep -Eq -- "$sentence" && is_complete
+}
+
 # observes SENTENCE OPTION…: the same of --observe; where a sanitizer does the looking, what it says is its own.
 observes() {
   local sentence=$1 code
@@ -81,6 +88,7 @@ window other_peer 'RAW: rank ([0-3]) task 0 .*; rank \1 task 0 notifies signal 0
 window other_signal 'rank 3 task 0 notifies signal 1 of rank 0, and no wait of that rank was for it; let rank 3 notify a signal that rank 0 waits for'
 window reads_beside 'rank ([0-3]) waits for that in task 0 \(talk "exchange"\), and nothing orders its task 1 behind it; add `after` task 0 to task 1 of rank \1 '
 window set_for_add 'waits: rank 0 task 0 \(talk "gather"\) .* signal 0 >= 3 of comm 0, which is 1.* has returned, and notified it 1 time in all; so have 2 other ranks; let the ranks notify with PTO_NOTIFY_ADD'
+pair notes one_signal_for_two 'left over: rank [0-3] task 0 .*: its wait in task 0 for >= 1 is over at once: an earlier wait has seen that value already; let rank [0-3] wait for the value that the signal has behind this' bug=1 bug=0 "$build/planted/planted_windows.so" --case one_signal_for_two
 window counts_itself 'waits: rank 0 task 0 .* signal 0 >= 4 of comm 0, which is 3.*; let signal 0 of rank 0 be notified as often as the wait is for, or wait for less'
 window counts_all 'waits: rank 0 task 0 .* signal 0 >= 3 .*; so has 1 other rank; add `pto_core_notify` of signal 0 of rank 0 to that of these .*, or wait for less'
 window same_place 'WAW: rank [23] task 0 \(talk "give"\) puts bytes 128:192 of the window of rank 0 in comm 0; rank [23] task 0 \(talk "give"\) puts bytes 128:192'

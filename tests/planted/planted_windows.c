@@ -16,6 +16,7 @@
   X(set_for_add, "those whom a signal counts set it")                                                                  \
   X(counts_itself, "a rank that waits for the others counts itself")                                                   \
   X(counts_all, "a rank waits for all, and its neighbour alone notifies it")                                           \
+  X(one_signal_for_two, "a kernel waits twice for one value of a signal, once for data and once for an answer")        \
   X(wait_for_none, "a wait is for what the signal has from the beginning")                                             \
   X(set_by_two, "both neighbours set a signal, and the wait is for the first")                                         \
   X(other_peer, "each notifies the rank before it, not the one that it puts to")                                       \
@@ -129,6 +130,14 @@ static void set_for_add(struct planted *p) {
   else
     talk(&t, "give", own_slots(&t, 0, 1), NULL, DO(PUT(0, t.rank), p->is_buggy ? SET(0, 0, 1) : ADD(0, 0, 1)));
   for (uint32_t i = 1; i < t.ranks && t.rank == 0; i++) read_slot(&t, i, i);
+}
+
+/* Two ranks each. */
+static void one_signal_for_two(struct planted *p) {
+  const struct talk t = begin_talk(p);
+  const uint32_t peer = t.rank ^ 1, answer = p->is_buggy ? 0 : 1;
+  talk(&t, "exchange", own_slots(&t, 0, 1), NULL,
+       DO(PUT(peer, 0), ADD(peer, 0, 1), WAIT(0, 1), ADD(peer, answer, 1), WAIT(answer, 1)));
 }
 
 static void counts_itself(struct planted *p) {
