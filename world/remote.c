@@ -319,7 +319,9 @@ void pto_rank_take_write(struct pto_rank *rank, const struct pto_world_message *
   struct pto_rank_put *before = &rank->puts[message->source];
   *before =
       (struct pto_rank_put){before->landed_at == message->began_at ? before->began_at : message->began_at, message->at};
-  if (message->bytes) scatter(rank, &message->layout, window_of(rank, message), message->payload);
+  struct pto_rank_comm *comm = pto_rank_comm_of(rank, message->comm);
+  comm->puts[pto_comm_place_of(comm, message->source)]++;
+  if (message->bytes) scatter(rank, &message->layout, own_window(comm), message->payload);
   note_change(rank);
 }
 

@@ -95,6 +95,11 @@ static void find_last_submitted(const struct pto_rank *rank, const struct pto_ra
   }
 }
 
+/* Its orchestration, in the run that goes on. */
+static bool has_returned(const struct pto_rank *rank) {
+  return !rank->is_over && rank->rt && rank->rt->doing.kind == PTO_DOING_END;
+}
+
 static struct fact fact_of(const struct pto_rank *rank, const struct pto_rank_comm *comm) {
   const struct pto_task_slot *slot;
   uint32_t index;
@@ -109,7 +114,7 @@ static struct fact fact_of(const struct pto_rank *rank, const struct pto_rank_co
   if (rank->rt && comm->group_count > 0 && pto_comm_group_at(comm, fact.submitted - 1)->run == rank->run &&
       pto_comm_group_at(comm, fact.submitted - 1)->task_number >= rank->rt->task_count)
     fact.done = --fact.submitted;
-  if (!rank->is_over && rank->rt && rank->rt->doing.kind == PTO_DOING_END) fact.orchestration = HAS_RETURNED;
+  if (has_returned(rank)) fact.orchestration = HAS_RETURNED;
   while (fact.done > comm->forgotten_groups && rank->clock.cores &&
          pto_comm_group_at(comm, fact.done - 1)->run == rank->run &&
          find_slot(rank, pto_comm_group_at(comm, fact.done - 1)->task_number, &index))
@@ -194,16 +199,32 @@ static uint64_t notified(const struct pto_rank_comm *comm, uint32_t signal, uint
   return comm->notified[(size_t)signal * comm->size + place];
 }
 
-/* Of the ranks that have returned, the first that has notified the signal the least, and how many have as little. */
+/* Its task of the group was, by a predicate. */
+static bool is_skipped(const struct fact *fact, uint64_t group) {
+  return group + 1 == fact->done && fact->last_skip.compare != PTO_ALWAYS;
+}
+
+/* What shows that a rank which has returned owes the notify, the strongest first. */
+static uint32_t evidence_of(const struct fact *fact, const struct pto_rank_comm *comm, uint64_t group, uint32_t place) {
+  if (is_skipped(fact, group)) return 0;
+  return comm->puts[place] > 0 ? 1 : 2;
+}
+
+/* Of the ranks that have returned, the first that has notified the signal the least, of these one for which the most
+ * speaks; and how many are like it. */
 static uint32_t find_returned(const struct pto_exchange_bytes *facts, const struct pto_rank_comm *comm, uint64_t group,
                               uint32_t signal, uint32_t *alike) {
-  uint32_t found = comm->size;
+  uint32_t found = comm->size, evidence = 0;
   *alike = 0;
   for (uint32_t i = 0; i < comm->size; i++) {
-    if (i == comm->place || state_of(find_fact(facts, comm->uid, comm->ranks[i]), group) != PART_RETURNED) continue;
-    const bool is_less = found == comm->size || notified(comm, signal, i) < notified(comm, signal, found);
-    if (is_less || notified(comm, signal, i) == notified(comm, signal, found)) *alike = is_less ? 1 : *alike + 1;
+    const struct fact *fact = find_fact(facts, comm->uid, comm->ranks[i]);
+    if (i == comm->place || state_of(fact, group) != PART_RETURNED) continue;
+    const uint64_t times = notified(comm, signal, i), least = found < comm->size ? notified(comm, signal, found) : 0;
+    const uint32_t its = evidence_of(fact, comm, group, i);
+    const bool is_less = found == comm->size || times < least || (times == least && its < evidence);
+    if (is_less || (times == least && its == evidence)) *alike = is_less ? 1 : *alike + 1;
     if (is_less) found = i;
+    if (is_less) evidence = its;
   }
   return found;
 }
@@ -232,6 +253,7 @@ static bool add_next(struct pto_stuck_wait *wait, const struct fact *own, const 
   const size_t size = sizeof wait->text;
   if (!own || !fact || group != fact->done || fact->done + 1 >= fact->submitted) return false;
   if (strcmp(own->next_place.text, fact->next_place.text) == 0) return false;
+  wait->why = PTO_STUCK_NEXT_GROUP;
   wait->blamed = fact->rank;
   wait->its_task = fact->next_task;
   wait->its_call = fact->next_place.call;
@@ -265,6 +287,7 @@ static void add_silent(struct pto_stuck_wait *wait, const struct pto_exchange_by
 
 static void add_not_begun(struct pto_stuck_wait *wait, const struct fact *fact, uint64_t group) {
   add_task(wait, fact, group);
+  wait->why = PTO_STUCK_NOT_BEGUN;
   pto_text_append(wait->text, sizeof wait->text, " has not begun");
   if (group == fact->done && fact->pending)
     pto_text_append(wait->text, sizeof wait->text, ", as %" PRIu32 " before it %s not done", fact->pending,
@@ -288,15 +311,19 @@ static void add_returned(struct pto_stuck_wait *wait, const struct fact *fact, u
   const size_t size = sizeof wait->text;
   add_task(wait, fact, group);
   wait->is_cause = true;
-  if (group + 1 == fact->done && fact->last_skip.compare != PTO_ALWAYS) {
+  wait->alike = alike;
+  if (is_skipped(fact, group)) {
+    wait->why = PTO_STUCK_SKIPPED;
     add_skip(text, size, &fact->last_skip);
     return;
   }
   pto_text_append(text, size, " has returned");
+  wait->why = times ? PTO_STUCK_NOTIFIED_LESS : PTO_STUCK_NOT_NOTIFIED;
   if (times)
     pto_text_append(text, size, ", and notified it %" PRIu64 " time%s in all", times, times == 1 ? "" : "s");
   else
-    pto_text_append(text, size, " without notifying it");
+    pto_text_append(text, size,
+                    wait->has_put ? " without notifying it, and has put into the window" : " without notifying it");
   if (alike > 1)
     pto_text_append(text, size, alike == 2 ? "; so has %" PRIu32 " other rank" : "; so have %" PRIu32 " other ranks",
                     alike - 1);
@@ -312,6 +339,7 @@ static void add_passed(struct pto_stuck_wait *wait, const struct pto_rank_comm *
   const uint64_t times = notified(comm, signal, last);
   wait->blamed = comm->ranks[last];
   wait->is_cause = true;
+  wait->why = PTO_STUCK_PASSED;
   pto_text_append(wait->text, sizeof wait->text,
                   ": it has passed that value; rank %" PRIu32 " notified it last, %" PRIu64 " time%s in all",
                   wait->blamed, times, times == 1 ? "" : "s");
@@ -344,6 +372,7 @@ static void add_reason(struct pto_stuck_wait *stuck, const struct pto_rank *rank
     stuck->its_task = fact ? fact->last_submitted : UINT64_MAX;
     stuck->its_call = fact ? fact->submitted_place.call : NULL;
     stuck->is_cause = fact && fact->orchestration != WAITS;
+    if (stuck->is_cause) stuck->why = PTO_STUCK_NOT_SUBMITTED;
     pto_text_append(stuck->text, sizeof stuck->text, ": rank %" PRIu32 " has not submitted its task of group %" PRIu64,
                     comm->ranks[place], group);
     add_orchestration(stuck->text, sizeof stuck->text, fact);
@@ -356,6 +385,7 @@ static void add_reason(struct pto_stuck_wait *stuck, const struct pto_rank *rank
   }
   uint32_t alike;
   place = find_returned(facts, comm, group, wait->peer.signal, &alike);
+  if (place < comm->size) stuck->has_put = comm->puts[place] > 0;
   if (place == comm->size)
     add_silent(stuck, facts, comm, group, wait->peer.signal);
   else
@@ -392,6 +422,7 @@ static void say_making(const struct pto_rank *rank) {
     const struct fact *fact = find_fact(facts, comm->uid, comm->ranks[first]);
     wait->blamed = comm->ranks[first];
     wait->is_cause = fact && fact->orchestration != WAITS;
+    if (wait->is_cause) wait->why = PTO_STUCK_NOT_CREATED;
     pto_text_append(wait->text, sizeof wait->text,
                     "rank %" PRIu32 " waits in pto_comm_create of comm %" PRIu32 " for %" PRIu32 " of %" PRIu32
                     " ranks, first rank %" PRIu32,
@@ -445,9 +476,8 @@ static void say(const struct pto_rank *rank) {
 
 /* ---- the sentence ---- */
 
-/* The wait that the first one comes down to. */
-static size_t find_cause(const struct pto_stuck_wait *waits, size_t count) {
-  size_t at = 0;
+size_t pto_stuck_cause(const struct pto_stuck_wait *waits, size_t count, size_t from) {
+  size_t at = from;
   for (size_t steps = 0; steps < count; steps++) {
     size_t next = 0;
     if (waits[at].is_cause) return at;
@@ -455,7 +485,7 @@ static size_t find_cause(const struct pto_stuck_wait *waits, size_t count) {
     if (next == count) return at;
     at = next;
   }
-  return 0; /* they go round */
+  return from;
 }
 
 static uint32_t count_ranks(const struct pto_stuck_wait *waits, size_t count) {
@@ -494,15 +524,17 @@ void pto_part_describe_stuck(struct pto_part *part, char *text, size_t size) {
     pto_text_append(text, size, "ranks wait for ever, and there is no memory to say why");
     return;
   }
-  for (uint32_t i = 0; i < part->end - part->first; i++)
+  for (uint32_t i = 0; i < part->end - part->first; i++) {
+    part->ranks[i].has_returned = has_returned(&part->ranks[i]);
     if (!part->ranks[i].is_over) say(&part->ranks[i]);
+  }
   struct pto_exchange_visit visit = {part->index, 0, &part->out, &part->stuck};
   (void)pto_exchange_meet(part->world->exchange, &visit, true);
   size_t count;
   const struct pto_stuck_wait *waits = pto_stuck_waits(part, &count);
   pto_text_append(text, size, "%" PRIu32 " of %" PRIu32 " ranks wait for ever", count_ranks(waits, count),
                   part->world->rank_count);
-  const size_t cause = find_cause(waits, count);
+  const size_t cause = pto_stuck_cause(waits, count, 0);
   if (cause < count) add_wait(part, cause, cause, text, size);
   for (size_t i = 0; i < count; i++)
     if (i != cause) add_wait(part, i, cause, text, size);

@@ -138,10 +138,11 @@ struct pto_rank_comm {
   struct pto_reserve window, peers; /* peers: address space, a window a place */
   uint64_t peer_spread;
   int32_t *signals;
-  uint64_t *notified;        /* [signal · size + place]: how often that place has notified it */
-  uint32_t *last_notified;   /* [signal]: by whom, a place, where anyone has */
-  uint64_t collective_count; /* submitted */
-  uint64_t forgotten_groups; /* those before groups[0], which are done, and so is groups[0] where there are any */
+  uint64_t *notified;           /* [signal · size + place]: how often that place has notified it */
+  uint32_t *last_notified;      /* [signal]: by whom, a place, where anyone has */
+  uint64_t puts[PTO_MAX_RANKS]; /* by place: that have landed here */
+  uint64_t collective_count;    /* submitted */
+  uint64_t forgotten_groups;    /* those before groups[0], which are done, and so is groups[0] where there are any */
   struct pto_comm_group *groups;
   size_t group_count, group_capacity;
 };
@@ -178,6 +179,7 @@ struct pto_rank {
   uint32_t index;
   uint32_t circle; /* ranks of one part that communicators join, over others too, have one number */
   bool is_over, is_looking_again, is_stuck;
+  bool has_returned; /* of one that is stuck: its orchestration has */
   int status;
   uint64_t next_at; /* what it may do next, or have done to it; PTO_WORLD_NEVER: nothing */
   uint64_t base_ps, run;
@@ -198,6 +200,19 @@ struct pto_rank {
 
 #define PTO_STUCK_PLACE 96u
 
+/* What keeps a rank waiting. */
+enum pto_stuck_why {
+  PTO_STUCK_OTHERWISE,     /* ranks wait for each other, or it is not known */
+  PTO_STUCK_NOT_CREATED,   /* the blamed rank will not come to pto_comm_create */
+  PTO_STUCK_NOT_SUBMITTED, /* its orchestration has ended without its task of the group */
+  PTO_STUCK_NOT_BEGUN,     /* its task of the group waits for others of the rank */
+  PTO_STUCK_NEXT_GROUP,    /* its task waits itself, and what may notify is of the group behind it */
+  PTO_STUCK_SKIPPED,       /* a predicate */
+  PTO_STUCK_NOT_NOTIFIED,  /* its task has returned */
+  PTO_STUCK_NOTIFIED_LESS, /* the same, and it did notify the signal */
+  PTO_STUCK_PASSED         /* the value is above the one that is waited for */
+};
+
 /* Where nothing goes on: a core that waits for another rank, or an orchestration that makes a communicator. */
 struct pto_stuck_wait {
   uint32_t rank, blamed;       /* blamed: that keeps it waiting; UINT32_MAX: none is known, as of the next */
@@ -205,7 +220,10 @@ struct pto_stuck_wait {
   const void *call, *its_call; /* where they were submitted; of this process, NULL: not known */
   uint64_t comm;
   uint32_t signal; /* of comm; UINT32_MAX: it is no signal that it waits for */
+  uint8_t why;     /* enum pto_stuck_why */
+  uint32_t alike;  /* of these that have returned: how many, of which the blamed one is the first */
   bool is_cause;   /* the blamed rank will not do it, whatever others do */
+  bool has_put;    /* the blamed rank has, into the window */
   char kernel[64];
   char text[PTO_SENTENCE_SIZE];
 };
@@ -419,5 +437,8 @@ static inline const struct pto_stuck_wait *pto_stuck_waits(const struct pto_part
   *count_out = part->stuck.count / sizeof(struct pto_stuck_wait);
   return (const struct pto_stuck_wait *)(const void *)part->stuck.data;
 }
+/* The wait that this one comes down to: the first one on along who is blamed that is a cause, or whose blamed rank does
+ * not wait; `from` where they go round. */
+size_t pto_stuck_cause(const struct pto_stuck_wait *waits, size_t count, size_t from);
 
 #endif

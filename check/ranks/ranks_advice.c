@@ -79,6 +79,11 @@ static bool advise_after(const struct pair *pair, struct pto_ranks_advice *advic
 
 /* ---- its own wait is over too early ---- */
 
+const char *pto_idle_wait_words(const struct pto_idle_wait *idle) {
+  return idle->is_first ? "needs no notify: it is over before anybody notifies"
+                        : "is over at once: an earlier wait has seen that value already";
+}
+
 /* Whether each wait of the task for the signal needs no more than what was there. */
 static bool is_idle_whole(const struct pair *pair, const struct pto_idle_wait *idle) {
   const struct pto_trace_log *records = records_of(pair, idle->rank);
@@ -116,9 +121,7 @@ static bool advise_idle(const struct pair *pair, struct pto_ranks_advice *advice
     if (idle->rank != rank || idle->task != task || idle->comm != pair->comm || !is_idle_whole(pair, idle)) continue;
     snprintf(advice->cause, sizeof advice->cause,
              "the wait of rank %" PRIu32 " task %" PRIu64 " for signal %" PRIu32 " %s %" PRId32 " %s", rank, idle->task,
-             idle->signal, idle->is_equal ? "=" : ">=", idle->value,
-             idle->is_first ? "needs no notify: it is over before anybody notifies"
-                            : "needs no notify but those that waits before it had");
+             idle->signal, idle->is_equal ? "=" : ">=", idle->value, pto_idle_wait_words(idle));
     snprintf(advice->remedy, sizeof advice->remedy,
              "let rank %" PRIu32 " wait for the value that the signal has behind the notify of rank %" PRIu32, rank,
              pair->first->rank);
@@ -186,20 +189,83 @@ static bool advise_other_peer(const struct pair *pair, struct pto_ranks_advice *
   return true;
 }
 
+/* ---- the bytes are used again too early ---- */
+
+static bool has_path(const struct pair *pair, const struct pto_window_access *a, const struct pto_window_access *b) {
+  return pto_reach_has_path(&pair->order->reach, a->begin, b->node);
+}
+
+/* Whether it writes what `of` touches, and is not of that rank, whose own write of a window may stand for the put that
+ * its task waits for. */
+static bool writes_for(const struct pto_window_access *access, const struct pto_window_access *of) {
+  return access->writes && access->rank != of->rank && access->window == of->window &&
+         pto_region_intersects(&access->region, &of->region, NULL);
+}
+
+/* The write before both that the first one is about; NULL: there is none. */
+static const struct pto_window_access *find_older(const struct pair *pair) {
+  const struct pto_window_access *accesses = pair->order->accesses, *at = pair->first;
+  for (uint32_t asked = 0; at-- > accesses && asked < MOST_ASKED;) {
+    if (at == pair->second || !writes_for(at, pair->first)) continue;
+    asked++;
+    if (has_path(pair, at, pair->first) && has_path(pair, at, pair->second)) return at;
+  }
+  return NULL;
+}
+
+/* The read behind both, of the first one's rank, that is about the second; NULL: there is none. */
+static const struct pto_window_access *find_newer(const struct pair *pair) {
+  const struct pto_window_access *end = pair->order->accesses + pair->order->access_count;
+  const struct pto_window_access *newer = pair->second + 1, *between = pair->second + 1;
+  for (uint32_t asked = 0;; newer++) {
+    if (newer >= end || asked == MOST_ASKED) return NULL;
+    if (newer == pair->first || !newer->reads || newer->rank != pair->first->rank || !writes_for(pair->second, newer))
+      continue;
+    asked++;
+    if (has_path(pair, pair->second, newer) && has_path(pair, pair->first, newer)) break;
+  }
+  for (uint32_t asked = 0; between < newer; between++) {
+    if (!writes_for(between, newer)) continue;
+    if (asked++ == MOST_ASKED || (has_path(pair, pair->second, between) && has_path(pair, between, newer))) return NULL;
+  }
+  return newer;
+}
+
+/* The first one is about older bytes, and the bytes of the second one have a reader of their own. */
+static bool is_reuse(const struct pair *pair, struct pto_ranks_advice *advice) {
+  const struct pto_window_access *older = pair->second->writes ? find_older(pair) : NULL;
+  char task[32] = "its host";
+  if (!older || !find_newer(pair)) return false;
+  if (task_of(pair->order, older) != PTO_GRAPH_NONE)
+    snprintf(task, sizeof task, "task %" PRIu32, task_of(pair->order, older));
+  snprintf(advice->cause, sizeof advice->cause,
+           "window reused before rank %" PRIu32 " is done with what rank %" PRIu32 " %s there in %s", pair->first->rank,
+           older->rank, older->verb == PTO_WINDOW_PUTS ? "put" : "wrote", task);
+  return true;
+}
+
 /* ---- the whole ---- */
+
+static bool search(const struct pair *pair, struct pto_ranks_advice *advice) {
+  static bool (*const ways[])(const struct pair *, struct pto_ranks_advice *) = {advise_after, advise_idle,
+                                                                                 advise_unheard, advise_other_peer};
+  for (size_t k = 0; k < sizeof ways / sizeof *ways; k++)
+    if (ways[k](pair, advice)) return true;
+  return false;
+}
 
 void pto_ranks_advise(struct pto_world_order *order, const struct pto_window_access *earlier,
                       const struct pto_window_access *later, bool searches, struct pto_ranks_advice *advice) {
-  static bool (*const ways[])(const struct pair *, struct pto_ranks_advice *) = {advise_after, advise_idle,
-                                                                                 advise_unheard, advise_other_peer};
   const uint64_t comm = order->windows[earlier->window].comm;
   const struct pair pairs[] = {{order, earlier, later, {task_of(order, earlier), task_of(order, later)}, comm},
                                {order, later, earlier, {task_of(order, later), task_of(order, earlier)}, comm}};
-  for (int i = 0; i < 2 && searches; i++)
-    for (size_t k = 0; k < sizeof ways / sizeof *ways; k++)
-      if (ways[k](&pairs[i], advice)) return;
-  snprintf(advice->cause, sizeof advice->cause, "no notify and wait orders the two");
+  const bool is_first = searches && is_reuse(&pairs[0], advice);
+  advice->is_turned = searches && !is_first && is_reuse(&pairs[1], advice);
+  const bool is_known = is_first || advice->is_turned; /* which ought to come before which */
+  const struct pair *pair = &pairs[advice->is_turned];
+  if (searches && (search(pair, advice) || (!is_known && search(&pairs[1], advice)))) return;
+  if (!is_known) snprintf(advice->cause, sizeof advice->cause, "no notify and wait orders the two");
   snprintf(advice->remedy, sizeof advice->remedy,
            "let rank %" PRIu32 " wait before that for a signal that rank %" PRIu32 " notifies behind its own",
-           later->rank, earlier->rank);
+           pair->second->rank, pair->first->rank);
 }

@@ -9,9 +9,8 @@
 #include <check/order/access_text.h>
 #include <check/order/happens_before.h>
 #include <check/ranks/ranks_advice.h>
+#include <check/ranks/ranks_findings.h>
 #include <check/ranks/world_order.h>
-#include <pto/collectives.h>
-#include <runtime/base/dtype.h>
 #include <runtime/tensor/region_runs.h>
 #include <runtime/trace/remote.h>
 #include <runtime/trace/trace_words.h>
@@ -23,45 +22,10 @@ struct reporter {
   struct pto_ranks *ranks;
   struct pto_findings *findings;
   struct pto_order_counts *counts;
-  struct pto_source_lines *lines;
   struct pto_world_order order;
   struct pto_access_index index;
   uint64_t conflicts;
 };
-
-/* NULL: the rank has not submitted it. */
-static const struct pto_trace_task *task_of(const struct reporter *t, uint32_t rank, uint64_t number) {
-  const struct pto_trace *trace = rank < t->ranks->rank_count ? pto_ranks_trace(t->ranks, rank) : NULL;
-  return trace && number < trace->tasks.count ? pto_trace_log_at(&trace->tasks, number) : NULL;
-}
-
-/* Side `i` of a finding is that task of that rank, which may not be there. */
-static void set_side(const struct reporter *t, struct pto_finding *finding, int i, uint32_t rank, uint64_t number) {
-  const struct pto_trace_task *task = task_of(t, rank, number);
-  finding->ranks[i] = rank;
-  if (!task) return;
-  finding->tasks[i] = number;
-  pto_source_lines_find(t->lines, task->call, task->outer_call, &finding->places[i]);
-  pto_trace_task_name(task, finding->kernels[i], sizeof finding->kernels[i]);
-}
-
-/* The same mistake on all ranks, which have the program loaded once each. */
-static uint64_t key_of(const struct pto_finding *finding, int i) {
-  const struct pto_source_call *place = &finding->places[i];
-  uint64_t key = pto_xxh64(finding->kernels[i], strlen(finding->kernels[i]), place->own.line);
-  key = pto_xxh64(place->own.file, strlen(place->own.file), key ^ place->callee.line << 32);
-  return pto_mix64(key ^ finding->params[i]);
-}
-
-/* "rank 3 task 812 (dispatch_meta)"; without the task where it has none. */
-static const char *name_side(const struct pto_finding *finding, int i, char *text, size_t size) {
-  if (finding->tasks[i] == PTO_FINDING_NONE)
-    snprintf(text, size, "rank %" PRIu64, finding->ranks[i]);
-  else
-    snprintf(text, size, "rank %" PRIu64 " task %" PRIu64 " (%s)", finding->ranks[i], finding->tasks[i],
-             finding->kernels[i]);
-  return text;
-}
 
 /* ---- a rank by itself ---- */
 
@@ -108,9 +72,9 @@ static uint64_t number_of_task(const struct reporter *t, const struct pto_window
 static void set_access(const struct reporter *t, struct pto_finding *finding, int i,
                        const struct pto_window_access *access) {
   const struct pto_access_graph *graph = &t->order.graphs[access->rank];
-  set_side(t, finding, i, access->rank, number_of_task(t, access));
+  pto_rank_set_side(t->ranks, finding, i, access->rank, number_of_task(t, access));
   if (graph->nodes[access->its_node].is_host)
-    pto_source_lines_find(t->lines, pto_graph_host(graph, access->its_node)->call, NULL, &finding->places[i]);
+    pto_source_lines_find(t->ranks->lines, pto_graph_host(graph, access->its_node)->call, NULL, &finding->places[i]);
   finding->params[i] = param_of(t, access);
 }
 
@@ -120,12 +84,19 @@ static void name_access(const struct reporter *t, const struct pto_finding *find
   char side[160], param[32] = "";
   const bool is_host = t->order.graphs[access->rank].nodes[access->its_node].is_host;
   if (finding->params[i] != PTO_FINDING_NONE) snprintf(param, sizeof param, "param %" PRIu64 " ", finding->params[i]);
-  snprintf(text, size, "%s %s%s%s", name_side(finding, i, side, sizeof side), is_host ? "host " : "", param,
+  snprintf(text, size, "%s %s%s%s", pto_rank_side_name(finding, i, side, sizeof side), is_host ? "host " : "", param,
            pto_window_verb_name(access->verb));
 }
 
 static void report(struct reporter *t, const struct pto_window_access *earlier, const struct pto_window_access *later) {
   const struct pto_order_window *window = &t->order.windows[earlier->window];
+  struct pto_ranks_advice advice;
+  pto_ranks_advise(&t->order, earlier, later, t->conflicts <= MOST_ADVISED, &advice);
+  if (advice.is_turned) {
+    const struct pto_window_access *told_first = later;
+    later = earlier;
+    earlier = told_first;
+  }
   char first[240], second[240], place[512];
   struct pto_finding finding = {.kind = !earlier->writes ? PTO_FINDING_WAR
                                         : later->reads   ? PTO_FINDING_RAW
@@ -135,8 +106,8 @@ static void report(struct reporter *t, const struct pto_window_access *earlier, 
                                 .decided = PTO_DECIDED_THIS_ORDER}; /* by which wait took which notify */
   set_access(t, &finding, 0, earlier);
   set_access(t, &finding, 1, later);
-  finding.group =
-      pto_mix64(key_of(&finding, 0) ^ pto_mix64(key_of(&finding, 1)) ^ (uint64_t)earlier->verb << 8 ^ later->verb);
+  finding.group = pto_mix64(pto_rank_side_key(&finding, 0) ^ pto_mix64(pto_rank_side_key(&finding, 1)) ^
+                            (uint64_t)earlier->verb << 8 ^ later->verb);
   for (int i = 0; i < 2; i++) {
     const struct pto_region *region = i ? &later->region : &earlier->region;
     snprintf(finding.arrays[i], sizeof finding.arrays[i], "window of rank %" PRIu32 " in comm %" PRIu32, window->owner,
@@ -145,8 +116,6 @@ static void report(struct reporter *t, const struct pto_window_access *earlier, 
   }
   name_access(t, &finding, 0, earlier, first, sizeof first);
   name_access(t, &finding, 1, later, second, sizeof second);
-  struct pto_ranks_advice advice;
-  pto_ranks_advise(&t->order, earlier, later, t->conflicts <= MOST_ADVISED, &advice);
   pto_findings_add(t->findings, &finding, advice.remedy, "%s %s of the %s; %s %s of it%s; %s", first,
                    finding.extents[0], finding.arrays[0], second, finding.extents[1],
                    pto_finding_say_places(&finding, place, sizeof place), advice.cause);
@@ -285,16 +254,16 @@ static void report_undeclared(struct reporter *t, uint32_t rank, const struct pt
                                   : (is_other ? PTO_FINDING_READ_OUTPUT : PTO_FINDING_READ_OUTSIDE)),
       .has_ranks = true, .decided = PTO_DECIDED_THIS_ORDER};
   char side[160], place[256] = "", text[300];
-  set_side(t, &finding, 0, rank, record->task);
+  pto_rank_set_side(t->ranks, &finding, 0, rank, record->task);
   finding.ranks[1] = PTO_FINDING_NONE;
-  finding.group = key_of(&finding, 0) ^ (uint64_t)(record->peer == rank);
+  finding.group = pto_rank_side_key(&finding, 0) ^ (uint64_t)(record->peer == rank);
   snprintf(finding.arrays[0], sizeof finding.arrays[0], "%s", touched->name);
   if (finding.places[0].own.file[0])
     snprintf(place, sizeof place, ", submitted at %s,", pto_source_call_name(&finding.places[0], text, sizeof text));
   pto_findings_add(t->findings, &finding,
                    is_write ? "declare them as an OUTPUT or an INOUT" : "declare them as an INPUT or an INOUT",
                    "%s%s %s bytes %" PRIu64 ":%" PRIu64 " of %s%s%s, which it %s",
-                   name_side(&finding, 0, side, sizeof side), place,
+                   pto_rank_side_name(&finding, 0, side, sizeof side), place,
                    pto_window_verb_name(pto_window_verb_of(record, rank)), bytes->start - touched->begin,
                    bytes->end - touched->begin, record->comm ? "the " : "", touched->name,
                    record->comm ? ""
@@ -369,7 +338,7 @@ static void check_buffer(struct reporter *t, uint32_t rank, const struct pto_tra
 }
 
 static void check_declared(struct reporter *t, uint32_t rank, const struct pto_trace_remote *record) {
-  const struct pto_trace_task *task = task_of(t, rank, record->task);
+  const struct pto_trace_task *task = pto_rank_task(t->ranks, rank, record->task);
   if (task && record->comm)
     check_window(t, rank, record, task);
   else if (task)
@@ -398,162 +367,51 @@ static bool is_awaited(const struct reporter *t, const struct pto_unheard *unhea
   return false;
 }
 
+/* A wait for the signal that was over at once, so it took less than it could have; NULL: there is none. */
+static const struct pto_idle_wait *find_idle(const struct reporter *t, const struct pto_unheard *unheard) {
+  for (size_t i = 0; i < t->order.idle_count; i++) {
+    const struct pto_idle_wait *idle = &t->order.idle[i];
+    if (idle->rank == unheard->rank && idle->comm == unheard->comm && idle->signal == unheard->signal) return idle;
+  }
+  return NULL;
+}
+
+/* "": nothing shows why no wait was for it. */
+static const char *say_idle(const struct pto_idle_wait *idle, char *text, size_t size) {
+  text[0] = '\0';
+  if (idle)
+    snprintf(text, size, ": its wait in task %" PRIu64 " for %s %" PRId32 " %s", idle->task,
+             idle->is_equal ? "=" : ">=", idle->value, pto_idle_wait_words(idle));
+  return text;
+}
+
 static void report_unheard(struct reporter *t) {
-  char side[160], place[256] = "", text[300];
+  char side[160], place[256] = "", text[300], why[200], remedy[160];
   for (size_t i = 0; i < t->order.unheard_count; i++) {
     const struct pto_unheard *unheard = &t->order.unheard[i];
-    const struct pto_trace_task *task = task_of(t, unheard->source, unheard->task);
+    const struct pto_trace_task *task = pto_rank_task(t->ranks, unheard->source, unheard->task);
     if (is_awaited(t, unheard) || (task && pto_task_is_collective(task)))
       continue; /* each says that it is done, also where none follows */
     struct pto_finding finding = {PTO_FINDING_OF_RUN(PTO_FINDING_LEFT_OVER), .has_ranks = true};
-    set_side(t, &finding, 0, unheard->source, unheard->task);
+    pto_rank_set_side(t->ranks, &finding, 0, unheard->source, unheard->task);
     finding.ranks[1] = unheard->rank;
-    finding.group = key_of(&finding, 0);
+    finding.group = pto_rank_side_key(&finding, 0);
     if (finding.places[0].own.file[0])
       snprintf(place, sizeof place, ", submitted at %s", pto_source_call_name(&finding.places[0], text, sizeof text));
-    pto_findings_add(t->findings, &finding, NULL,
+    const struct pto_idle_wait *idle = find_idle(t, unheard);
+    snprintf(remedy, sizeof remedy,
+             "let rank %" PRIu32 " wait for the value that the signal has behind this, or do not notify it",
+             unheard->rank);
+    pto_findings_add(t->findings, &finding, idle ? remedy : NULL,
                      "%s%s, notifies signal %" PRIu32 " of rank %" PRIu32 " in comm %" PRIu32
-                     ", and no wait of that rank was for it",
-                     name_side(&finding, 0, side, sizeof side), place, unheard->signal, unheard->rank,
-                     pto_rank_comm_number(pto_world_rank(t->ranks->world, unheard->rank), unheard->comm));
+                     ", and no wait of that rank was for it%s",
+                     pto_rank_side_name(&finding, 0, side, sizeof side), place, unheard->signal, unheard->rank,
+                     pto_rank_comm_number(pto_world_rank(t->ranks->world, unheard->rank), unheard->comm),
+                     say_idle(idle, why, sizeof why));
   }
 }
 
-/* ---- collectives that are not the same ---- */
-
-/* A rank's n-th group of a communicator: what the rank said of it, and its task. */
-struct said {
-  const struct pto_trace *trace;
-  const struct pto_trace_remote *group; /* NULL: it has submitted none */
-  const struct pto_trace_task *task;    /* NULL: the same */
-};
-
-/* The next of that communicator, from *at on. */
-static struct said next_said(const struct reporter *t, uint32_t rank, uint64_t uid, uint64_t *at) {
-  struct said said = {.trace = pto_ranks_trace(t->ranks, rank)};
-  while (*at < said.trace->remotes.count && !said.group) {
-    const struct pto_trace_remote *remote = pto_trace_log_at(&said.trace->remotes, (*at)++);
-    if (remote->kind == PTO_REMOTE_GROUP && remote->comm == uid) said.group = remote;
-  }
-  if (said.group) said.task = task_of(t, rank, said.group->task);
-  return said;
-}
-
-static bool is_collective(const struct said *said) { return said->task && pto_task_is_collective(said->task); }
-
-/* Of collectives that say one count: in, out and the window.  Those of MoE have more. */
-#define MOST_PARAMS 3u
-
-static uint64_t elems_of(const struct pto_tensor *tensor, uint32_t first_dim) {
-  uint64_t elems = 1;
-  for (uint32_t d = first_dim; d < tensor->ndims; d++) elems *= tensor->shape[d];
-  return elems;
-}
-
-/* Elements that are as many on all ranks: of the larger of in and out; of each tensor of MoE, but for rows that are one
- * a token. */
-static uint64_t count_of(const struct said *said, uint32_t index) {
-  const struct pto_trace_param *first = pto_trace_param_of(said->trace, said->task, index);
-  const bool is_moe = said->task->param_count > MOST_PARAMS;
-  const uint64_t elems = elems_of(&first->tensor, is_moe && first->tensor.ndims == 2);
-  if (is_moe || index > 0) return elems;
-  const struct pto_trace_param *other = pto_trace_param_of(said->trace, said->task, 1);
-  return other ? pto_max_u64(elems, elems_of(&other->tensor, 0)) : elems;
-}
-
-/* ", of f32, not fp16": how `b` differs from `a` in a tensor.  "": in nothing. */
-static void say_tensor(const struct said *a, const struct said *b, uint32_t index, char *text, size_t size) {
-  const struct pto_trace_param *own = pto_trace_param_of(a->trace, a->task, index),
-                               *its = pto_trace_param_of(b->trace, b->task, index);
-  const bool is_moe = a->task->param_count > MOST_PARAMS;
-  char which[32] = "";
-  if (!own || !its) return;
-  if (is_moe) snprintf(which, sizeof which, "param %" PRIu32 " ", index);
-  if (own->tensor.dtype != its->tensor.dtype)
-    snprintf(text, size, ", %sof %s, not %s", which, pto_dtype_name(its->tensor.dtype),
-             pto_dtype_name(own->tensor.dtype));
-  else if (count_of(a, index) != count_of(b, index))
-    snprintf(text, size, ", %sof %" PRIu64 " elements%s, not %" PRIu64, which, count_of(b, index),
-             is_moe && own->tensor.ndims == 2 ? " a row" : "", count_of(a, index));
-}
-
-/* False: `b` is the same collective as `a`, which is one, and says the same of it.  `text` is what it says else. */
-static bool differs(const struct said *a, const struct said *b, char *text, size_t size) {
-  static const char *const reductions[] = {[PTO_REDUCE_SUM] = "sum",
-                                           [PTO_REDUCE_PRODUCT] = "product",
-                                           [PTO_REDUCE_MAXIMUM] = "maximum",
-                                           [PTO_REDUCE_MINIMUM] = "minimum"};
-  const bool is_moe = a->task->param_count > MOST_PARAMS;
-  text[0] = '\0';
-  if (!b->task || a->task->kernels[PTO_ROLE_AIV0] != b->task->kernels[PTO_ROLE_AIV0]) return true;
-  if (a->group->value != b->group->value)
-    snprintf(text, size, ", a %s, not a %s", reductions[b->group->value], reductions[a->group->value]);
-  else if (a->group->signal != b->group->signal)
-    snprintf(text, size, ", from place %" PRIu32 ", not %" PRIu32, b->group->signal, a->group->signal);
-  for (uint32_t i = 0; !text[0] && i + 1 < a->task->param_count; i++) /* the last is the window */
-    if (is_moe || i == 0) say_tensor(a, b, i, text, size);
-  return text[0] != '\0';
-}
-
-static void report_participation(struct reporter *t, const struct pto_rank_comm *comm, uint64_t n,
-                                 const uint32_t *ranks, const struct said *a, const struct said *b, const char *how) {
-  struct pto_finding finding = {PTO_FINDING_OF_RUN(PTO_FINDING_PARTICIPATION), .has_ranks = true};
-  char first[160], other[160] = "there is none", place[512];
-  set_side(t, &finding, 0, ranks[0], a->task->number);
-  set_side(t, &finding, 1, ranks[1], b->task ? b->task->number : UINT64_MAX);
-  finding.group = key_of(&finding, 0) ^ n;
-  if (b->task) snprintf(other, sizeof other, "it is task %" PRIu64 " (%s)", b->task->number, finding.kernels[1]);
-  pto_findings_add(t->findings, &finding, how[0] ? "let all ranks give it the same" : NULL,
-                   "collective %" PRIu64 " of comm %" PRIu32 " is %s, but on rank %" PRIu32 " %s%s%s", n, comm->number,
-                   name_side(&finding, 0, first, sizeof first), ranks[1], other, how,
-                   pto_finding_say_places(&finding, place, sizeof place));
-}
-
-/* The first that differs, of one communicator: `comm` as its first rank has it. */
-static void check_participation(struct reporter *t, const struct pto_rank_comm *comm) {
-  uint64_t at[PTO_MAX_RANKS] = {0};
-  struct said said[PTO_MAX_RANKS];
-  char how[160];
-  for (uint64_t n = 0;; n++) {
-    uint32_t first = comm->size, submitted = 0;
-    for (uint32_t i = 0; i < comm->size; i++) {
-      said[i] = next_said(t, comm->ranks[i], comm->uid, &at[i]);
-      submitted += said[i].group != NULL;
-      if (first == comm->size && is_collective(&said[i])) first = i;
-    }
-    if (submitted == 0) return;
-    for (uint32_t i = 0; first < comm->size && i < comm->size; i++) {
-      if (!differs(&said[first], &said[i], how, sizeof how)) continue;
-      const uint32_t ranks[] = {comm->ranks[first], comm->ranks[i]};
-      report_participation(t, comm, n, ranks, &said[first], &said[i], how);
-      return;
-    }
-  }
-}
-
-static void check_all_participation(struct reporter *t) {
-  for (uint32_t r = 0; r < t->ranks->rank_count; r++) {
-    const struct pto_rank *rank = pto_world_rank(t->ranks->world, r);
-    for (size_t i = 0; i < rank->number_count; i++)
-      if (rank->by_number[i]->place == 0) check_participation(t, rank->by_number[i]);
-  }
-}
-
-/* ---- what waits for ever ---- */
-
-static void report_stuck(struct reporter *t) {
-  size_t count;
-  const struct pto_stuck_wait *waits = pto_stuck_waits(pto_world_part(t->ranks->world), &count);
-  for (size_t i = 0; i < count; i++) {
-    const struct pto_stuck_wait *wait = &waits[i];
-    struct pto_finding finding = {PTO_FINDING_OF_RUN(PTO_FINDING_WAITS), .has_ranks = true};
-    if (wait->blamed != UINT32_MAX) set_side(t, &finding, 0, wait->blamed, wait->its_task);
-    if (wait->blamed == UINT32_MAX) finding.ranks[0] = PTO_FINDING_NONE;
-    set_side(t, &finding, 1, wait->rank, wait->task);
-    finding.group = pto_mix64(key_of(&finding, 1) ^ wait->blamed);
-    pto_findings_add(t->findings, &finding, NULL, "%s", wait->text);
-  }
-}
+/* ---- a run that failed ---- */
 
 /* A run that failed for another reason than that ranks wait, and that no interrupt ended. */
 static void report_failed(struct reporter *t) {
@@ -573,8 +431,8 @@ static int check_all(struct reporter *t, struct pto_error *error) {
   const int status = pto_world_order_init(&t->order, t->ranks, t->ranks->sessions[0].rules, error);
   if (status) return status;
   report_failed(t);
-  report_stuck(t);
-  check_all_participation(t);
+  pto_ranks_report_stuck(&t->order, t->findings);
+  pto_ranks_check_participation(t->ranks, t->findings);
   if (!check_windows(t))
     return pto_error_set(error, PTO_ENOMEM, "no memory to check %" PRIu32 " ranks", t->ranks->rank_count);
   check_all_declared(t);
@@ -592,7 +450,6 @@ int pto_ranks_check(struct pto_ranks *ranks, struct pto_findings *findings, stru
                            "%s drives contexts of its own: check judges ranks whose program is an orchestration alone",
                            ranks->program);
   if (!ranks->lines) ranks->lines = pto_source_lines_create();
-  t.lines = ranks->lines;
   const int status = check_all(&t, error);
   pto_access_index_fini(&t.index);
   pto_world_order_fini(&t.order);

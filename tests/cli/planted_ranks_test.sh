@@ -11,13 +11,14 @@ ptosim=$build/ptosim
 [ -x "$ptosim" ] || { echo "there is no $ptosim"; exit 77; }
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
+ways=("" --no-compute)
 programs=0 mistakes=0 found=0 accused=0
 
 # finds SENTENCE OPTION…: check ends with exit status 1, or 3 where the run fails, and says so, also where kernels are only priced.
 finds() {
   local sentence=$1 how
   shift
-  for how in "" --no-compute; do
+  for how in "${ways[@]}"; do
     "$ptosim" check "$@" $how --json "$work/json" >"$work/text" 2>&1
     case $? in 1 | 3) ;; *) return 1 ;; esac
     tr '\n' ' ' <"$work/text" | grep -Eq -- "$sentence" && is_complete || return 1
@@ -28,8 +29,16 @@ finds() {
 is_complete() { ! grep -Eq '"(remedy|decided)":null|"command":null,"more"' "$work/json"; }
 
 is_clean() {
-  "$ptosim" run "$@" >"$work/text" 2>&1 && "$ptosim" check "$@" >"$work/text" 2>&1 && "$ptosim" check "$@" --no-compute >"$work/text" 2>&1 &&
-    "$ptosim" check "$@" --deps pto >"$work/text" 2>&1 && "$ptosim" check "$@" --observe >"$work/text" 2>&1
+  local how
+  for how in "${ways[@]}"; do "$ptosim" check "$@" $how >"$work/text" 2>&1 || return 1; done
+  "$ptosim" run "$@" >"$work/text" 2>&1 && "$ptosim" check "$@" --deps pto >"$work/text" 2>&1 && "$ptosim" check "$@" --observe >"$work/text" 2>&1
+}
+
+# notes SENTENCE OPTION…: the same of a note, which makes no verdict.
+notes() {
+  local sentence=$1
+  shift
+  "$ptosim" check "$@" --json "$work/json" >"$work/text" 2>&1 && tr '\n' ' ' <"$work/text" | grep -Eq -- "$sentence" && is_complete
 }
 
 # observes SENTENCE OPTION…: the same of --observe; where a sanitizer does the looking, what it says is its own.
@@ -58,23 +67,38 @@ pair() {
 }
 window() { pair finds "$1" "$2" bug=1 bug=0 "$build/planted/planted_windows.so" --case "$1"; }
 touches() { pair observes "$1" "$2" bug=1 bug=0 "$build/planted/planted_touches.so" --case "$1"; }
+# Of a program whose host reads: without kernels there is nothing to read.
+window_that_reads() {
+  local ways=("")
+  window "$@"
+}
 hang() { pair finds "$1" "$2" "mistake=$1" "${3-}" "$build/planted/planted_moe_hang.so" --chip a2a3; }
 
 only=${1-}
 # Where lines are not read, as with PLAIN=1, a place is a file and an offset.
 line='(planted_(windows\.c|talk\.h):[0-9]+( \(planted_talk\.h:[0-9]+\))?|[^ ]+\+0x[0-9a-f]+( \([^ ]+\))?)'
-window notify_missing "^waits: rank 0 task 0 \(talk \"exchange\"\) .* signal 0 >= 1 .*$line.* has returned without notifying it"
+owes='has returned without notifying it, and has put into the window; add `pto_core_notify` of signal 0 of rank 0 to task 0 of rank 3, behind its put'
+window notify_missing "^waits: rank 0 task 0 \(talk \"exchange\"\) .* signal 0 >= 1 .*: task 0 of rank 3, of the same group, submitted at $line, $owes"
 window notify_before_data "RAW: rank 3 task 0 \(talk \"exchange\"\) puts bytes 0:64 of the window of rank 0 in comm 0; rank 0 task 1 \(digest\) param 0 reads .*$line"
-window wrong_epoch 'RAW: rank 0 task 2 \(talk "exchange"\) puts bytes 128:192 of the window of rank 1 in comm 0; rank 1 task 3 \(digest\) param 0 reads .*the wait of rank 1 task 2 for signal 0 >= 1 needs no notify but those that waits before it had.*left over'
+window wrong_epoch 'RAW: rank 0 task 2 \(talk "exchange"\) puts bytes 128:192 of the window of rank 1 in comm 0; rank 1 task 3 \(digest\) param 0 reads .*the wait of rank 1 task 2 for signal 0 >= 1 is over at once: an earlier wait has seen that value already.*left over'
 of_none='the wait of rank 0 task 0 for signal 0 >= 0 needs no notify: it is over before anybody notifies; let rank 0 wait for the value that'
 window wait_for_none "RAW: rank 3 task 0 \(talk \"exchange\"\) puts bytes 0:64 of the window of rank 0 in comm 0; rank 0 task 1 .*; $of_none"
 window set_by_two "RAW: rank ([0-3]) task 0 .*; rank \1 task 0 sets signal 0 of rank [0-3], .*: a set does not count; let rank \1 notify with PTO_NOTIFY_ADD"
 window other_peer 'RAW: rank ([0-3]) task 0 .*; rank \1 task 0 notifies signal 0 of rank ([0-3]), and none of rank ([0-3]); let rank \1 notify rank \3 instead'
 window other_signal 'rank 3 task 0 notifies signal 1 of rank 0, and no wait of that rank was for it; let rank 3 notify a signal that rank 0 waits for'
 window reads_beside 'rank ([0-3]) waits for that in task 0 \(talk "exchange"\), and nothing orders its task 1 behind it; add `after` task 0 to task 1 of rank \1 '
-window set_for_add 'waits: rank 0 task 0 \(talk "gather"\) .* signal 0 >= 3 of comm 0, which is 1.* has returned, and notified it 1 time in all; so have 2 other'
+window set_for_add 'waits: rank 0 task 0 \(talk "gather"\) .* signal 0 >= 3 of comm 0, which is 1.* has returned, and notified it 1 time in all; so have 2 other ranks; let the ranks notify with PTO_NOTIFY_ADD'
+pair notes one_signal_for_two 'left over: rank [0-3] task 0 .*: its wait in task 0 for >= 1 is over at once: an earlier wait has seen that value already; let rank [0-3] wait for the value that the signal has behind this' bug=1 bug=0 "$build/planted/planted_windows.so" --case one_signal_for_two
+window counts_itself 'waits: rank 0 task 0 .* signal 0 >= 4 of comm 0, which is 3.*; let signal 0 of rank 0 be notified as often as the wait is for, or wait for less'
+window counts_all 'waits: rank 0 task 0 .* signal 0 >= 3 .*; so has 1 other rank; add `pto_core_notify` of signal 0 of rank 0 to that of these .*, or wait for less'
 window same_place 'WAW: rank [23] task 0 \(talk "give"\) puts bytes 128:192 of the window of rank 0 in comm 0; rank [23] task 0 \(talk "give"\) puts bytes 128:192'
-window window_reused 'RAW: rank 0 task 1 \(talk "give"\) puts bytes 0:64 of the window of rank 1 in comm 0; rank 1 task 1 \(digest\) param 0 reads'
+# In one direction alone: the sender is to wait.
+give='puts bytes 0:64 of it; submitted at [^;]*'
+of_zero='window reused before rank 1 is done with what rank 0 put there in task 0; let rank 0 wait before that for a signal that rank 1 notifies'
+too_early="WAR: rank 1 task 1 \(digest\) param 0 reads bytes 0:64 of the window of rank 1 in comm 0; rank 0 task 1 \(talk \"give\"\) $give"
+window window_reused "$too_early; $of_zero"
+window reused_later "$too_early; $of_zero.*and 2 more"
+window reused_at_once "$too_early; the wait of rank 0 task 1 for signal 1 >= 0 needs no notify.*; let rank 0 wait for the value that the signal has behind .* of rank 1"
 window late_zeroing 'WAW: rank 1 task 0 \(fill\) param 0 writes bytes 0:1024 of the window of rank 1 in comm 0; rank 0 task 1 \(talk "exchange"\) puts'
 window get_unwritten 'RAW: rank 0 task 0 \(fill\) param 0 writes bytes 0:64 of the window of rank 0 in comm 0; rank 1 task 0 \(talk "fetch"\) gets'
 window participation 'participation: collective 0 of comm 0 is rank 0 task 0 \(all_reduce_one_phase\), but on rank 3 it is task 0 \(all_reduce_two_phase\); submitted at .*; submit the collectives of a communicator in one order'
@@ -85,11 +109,16 @@ window root "$same, from place 1, not 0$places"
 window dtype "$same, of i32, not u32$places"
 window count "$same, of 8 elements, not 16$places"
 window capacity "$same, param 1 of 16 elements, not 32$places"
-window false_edge "waits: rank 0 task 0 .* of comm 1, .*: task 1 of rank 1, of the same group, submitted at $line, has not begun, as 1 before it is not done"
-window ring_off_by_one 'waits: rank 0 task 0 \(talk "ring"\) .*left over: rank 3 task 0 \(talk "ring"\).* notifies signal 0 of rank 1'
-window group_split "waits: rank 0 .*; the next group of rank 3, task 1, submitted at $line, begins only after its own of this one"
+window false_edge "waits: rank 0 task 0 .* of comm 1, .*: task 1 of rank 1, of the same group, submitted at $line, has not begun, as 1 before it is not done; let rank 1's task of this group come after none that waits for rank 0"
+window ring_off_by_one 'waits: rank 0 task 0 \(talk "ring"\) .*; let task 0 of rank 3 notify rank 0, not rank 1.*left over: rank 3 task 0 \(talk "ring"\).* notifies signal 0 of rank 1'
+window group_split "waits: rank 0 .*; the next group of rank 3, task 1, submitted at $line, begins only after its own of this one; let rank 3 notify in its task of this group, before that waits"
 window wait_without_group 'failed: rank 0: .*pto_core_wait_signal: signal 0 of comm 0: the task is of no group of it'
 window barrier_twice 'WAR: rank 1 task 3 \(digest\) param 0 reads bytes 192:256 of the window of rank 1 in comm 0; rank 3 task 40 \(talk "barrier"\) puts'
+window_that_reads count_by_data "participation: collective 2 of comm 0 is rank 0 task 6 \(all_reduce_one_phase\), but on rank 3 there is none behind the host's read at [^,]*, which may decide how many there are; submitted at [^;]*; let all ranks decide by a value that they have alike.*\[this order\]"
+window_that_reads read_waits "^waits: rank 0 task 0 .*, $owes.*; mend first what keeps rank 0 waiting"
+window not_created '^waits: rank 0 waits in pto_comm_create .* first rank 3 .*; let rank 3 come to `pto_comm_create`, too'
+window_that_reads skipped "^waits: rank 0 task 1 .*: task 1 of rank 3, .* was skipped, .*; let predicates skip the tasks of a group on all of its ranks, or on none"
+window passed '^waits: rank 0 task 40 .* signal 0 = 2 of comm 0, which is 3.*; wait with PTO_IF_GE, or notify it no further than that'
 window get_beyond "write outside: rank 1 task 0 \(talk \"fetch\"\), submitted at $line.*, writes bytes 64:128 of the window of rank 1 in comm 0, which it does not declare; declare them"
 window put_beyond "write outside: rank 0 task 0 \(talk \"give\"\), submitted at $line.*, puts bytes 64:128 of the window of rank 1 in comm 0, which it does not declare; declare them"
 window source_beyond "read outside: rank 0 task 0 \(talk \"exchange\"\), submitted at $line.*, reads bytes 32:64 of buffer [0-9]+ \(x\) for a put, which it does not declare; declare them as an INPUT"
@@ -123,6 +152,17 @@ for mistake in not_dispatched blocked lost; do
   found=$((found - 1))
 done
 
+# says_nothing NAME WHAT: of the mistake something would be wrong to say.
+says_nothing() {
+  case $1 in *"$only"*) ;; *) return ;; esac
+  "$ptosim" check "$build/planted/planted_windows.so" --case "$1" --set bug=1 >"$work/text" 2>&1
+  grep -q "$2" "$work/text" || return
+  echo "$1: says $2"
+  found=$((found - 1))
+}
+for name in window_reused reused_later reused_at_once; do says_nothing $name 'let rank 1 wait'; done
+says_nothing read_waits 'participation:' # rank 0 has not come to it
+
 # Which wait took which notify is of this run.
 case notify_before_data in *"$only"*)
   "$ptosim" check "$build/planted/planted_windows.so" --case notify_before_data --set bug=1 --quiet --json "$work/json" >"$work/text" 2>&1
@@ -137,7 +177,7 @@ for name in wrong_epoch late_zeroing barrier_twice; do
   late $name 1 && { echo "$name does not differ where ranks are late"; found=$((found - 1)); }
   grep -q 'is .* late' "$work/text" || { echo "$name: explore says something else"; found=$((found - 1)); }
 done
-for name in wrong_epoch late_zeroing barrier_twice window_reused; do
+for name in wrong_epoch late_zeroing barrier_twice window_reused reused_later; do
   case $name in *"$only"*) ;; *) continue ;; esac
   late $name 0 || { echo "$name: its clean twin differs where ranks are late"; accused=$((accused + 1)); cut -c1-600 "$work/text"; }
 done

@@ -18,7 +18,7 @@
 
 /* ---- steps ---- */
 
-enum step { DO_NOTHING = 0, DO_PUT, DO_GET, DO_FETCH, DO_ADD, DO_SET, DO_WAIT };
+enum step { DO_NOTHING = 0, DO_PUT, DO_GET, DO_FETCH, DO_ADD, DO_SET, DO_WAIT, DO_MEET };
 /* `what` is a slot, or a signal. */
 static inline uint64_t step_of(enum step kind, uint32_t peer, uint32_t what, uint32_t value) {
   return (uint64_t)kind | (uint64_t)peer << 8 | (uint64_t)what << 16 | (uint64_t)value << 32;
@@ -29,6 +29,7 @@ static inline uint64_t step_of(enum step kind, uint32_t peer, uint32_t what, uin
 #define ADD(peer, signal, value) step_of(DO_ADD, peer, signal, value)
 #define SET(peer, signal, value) step_of(DO_SET, peer, signal, value)
 #define WAIT(signal, value) step_of(DO_WAIT, 0, signal, value)
+#define MEET(signal, value) step_of(DO_MEET, 0, signal, value) /* a wait for equal */
 
 /* Slot of a window, of this rank or of another. */
 static inline int slot_at(const struct pto_kernel_args *a, uint32_t peer, uint32_t which,
@@ -66,6 +67,8 @@ static inline int do_step(const struct pto_kernel_args *a, uint64_t word) {
     return pto_core_notify(a, comm, peer, what, PTO_NOTIFY_SET, value);
   case DO_WAIT:
     return pto_core_wait_signal(a, comm, what, PTO_IF_GE, value);
+  case DO_MEET:
+    return pto_core_wait_signal(a, comm, what, PTO_IF_EQ, value);
   case DO_NOTHING:
     break;
   }

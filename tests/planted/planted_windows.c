@@ -14,6 +14,9 @@
   X(notify_before_data, "a rank notifies, and then puts")                                                              \
   X(wrong_epoch, "the second wait is for the first notify")                                                            \
   X(set_for_add, "those whom a signal counts set it")                                                                  \
+  X(counts_itself, "a rank that waits for the others counts itself")                                                   \
+  X(counts_all, "a rank waits for all, and its neighbour alone notifies it")                                           \
+  X(one_signal_for_two, "a kernel waits twice for one value of a signal, once for data and once for an answer")        \
   X(wait_for_none, "a wait is for what the signal has from the beginning")                                             \
   X(set_by_two, "both neighbours set a signal, and the wait is for the first")                                         \
   X(other_peer, "each notifies the rank before it, not the one that it puts to")                                       \
@@ -21,6 +24,8 @@
   X(reads_beside, "who reads what came is not behind the task that waited for it")                                     \
   X(same_place, "the last rank puts where the one before it does")                                                     \
   X(window_reused, "a slot is put again before its reader has read it")                                                \
+  X(reused_later, "a slot is taken for two: the sender waits for the reader of the put before the last")               \
+  X(reused_at_once, "the sender waits for a value that the signal has from the beginning")                             \
   X(late_zeroing, "a rank fills its window while others put into it")                                                  \
   X(get_unwritten, "a get does not wait for who writes")                                                               \
   X(participation, "the last rank submits another all-reduce")                                                         \
@@ -34,6 +39,11 @@
   X(group_split, "a rank asks in one group, and waits for the answer in the one before")                               \
   X(wait_without_group, "a kernel waits outside a group")                                                              \
   X(barrier_twice, "a rank counts itself twice at a barrier")                                                          \
+  X(count_by_data, "each rank decides by data of its own how many collectives it submits")                             \
+  X(read_waits, "the host waits for what never comes, and the others submit a collective")                             \
+  X(not_created, "the last rank does not come to a communicator")                                                      \
+  X(skipped, "a predicate skips the last rank's task of a group")                                                      \
+  X(passed, "a wait for equal comes when more has been notified")                                                      \
   X(get_beyond, "a get goes to the slot behind the one that the task declares")                                        \
   X(put_beyond, "a put goes to the slot behind the one that the task declares")                                        \
   X(source_beyond, "a put takes more than the task declares to read")                                                  \
@@ -122,6 +132,28 @@ static void set_for_add(struct planted *p) {
   for (uint32_t i = 1; i < t.ranks && t.rank == 0; i++) read_slot(&t, i, i);
 }
 
+/* Two ranks each. */
+static void one_signal_for_two(struct planted *p) {
+  const struct talk t = begin_talk(p);
+  const uint32_t peer = t.rank ^ 1, answer = p->is_buggy ? 0 : 1;
+  talk(&t, "exchange", own_slots(&t, 0, 1), NULL,
+       DO(PUT(peer, 0), ADD(peer, 0, 1), WAIT(0, 1), ADD(peer, answer, 1), WAIT(answer, 1)));
+}
+
+static void counts_itself(struct planted *p) {
+  const struct talk t = begin_talk(p);
+  const uint32_t others = t.ranks - 1;
+  talk(&t, "gather", own_slots(&t, 1, others), NULL,
+       DO(t.rank ? ADD(0, 0, 1) : WAIT(0, p->is_buggy ? t.ranks : others)));
+}
+
+static void counts_all(struct planted *p) {
+  const struct talk t = begin_talk(p);
+  talk(&t, "exchange", own_slots(&t, 0, 1), NULL,
+       DO(PUT(t.next, 0), ADD(t.next, 0, 1), WAIT(0, p->is_buggy && t.rank == 0 ? t.ranks - 1 : 1)));
+  read_slot(&t, 0, 0);
+}
+
 static void same_place(struct planted *p) {
   const struct talk t = begin_talk(p);
   const uint32_t to = p->is_buggy && is_last(&t) ? t.rank - 1 : t.rank;
@@ -146,6 +178,26 @@ static void window_reused(struct planted *p) {
     if (epoch == 1 && !p->is_buggy) tell(&t, "free", &has_read, DO(ADD(0, 1, 1)));
   }
 }
+
+/* Rank 0 gives four times, by one slot of rank 1, and waits until `free_of(n)` of them are read before the n-th. */
+static void give_by_one_slot(struct planted *p, uint32_t free_of(uint32_t n)) {
+  const struct talk t = begin_talk(p);
+  struct pto_task has_read = {0};
+  for (uint32_t n = 0; n < 4; n++) {
+    const uint64_t may = free_of(n) == UINT32_MAX ? DO_NOTHING : WAIT(1, free_of(n));
+    if (t.rank == 0) talk(&t, "give", own_slots(&t, 1, 1), NULL, DO(may, PUT(1, 0), ADD(1, 0, 1)));
+    if (t.rank != 1) continue;
+    talk(&t, "take", own_slots(&t, 0, 1), n == 0 ? NULL : &has_read, DO(WAIT(0, n + 1)));
+    has_read = read_slot(&t, 0, n);
+    if (n < 3) tell(&t, "free", &has_read, DO(ADD(0, 1, 1)));
+  }
+}
+
+static uint32_t all_before(uint32_t n) { return n == 0 ? UINT32_MAX : n; }
+static uint32_t all_but_the_last(uint32_t n) { return n < 2 ? UINT32_MAX : n - 1; }
+static uint32_t all_but_one(uint32_t n) { return n == 0 ? UINT32_MAX : n - 1; }
+static void reused_later(struct planted *p) { give_by_one_slot(p, p->is_buggy ? all_but_the_last : all_before); }
+static void reused_at_once(struct planted *p) { give_by_one_slot(p, p->is_buggy ? all_but_one : all_before); }
 
 /* A barrier in between has all windows filled before any is put into. */
 static void late_zeroing(struct planted *p) {
@@ -222,6 +274,62 @@ static void count(struct planted *p) {
   if (c.is_other) c.in = box(&c.in, 0, 0, 1, SLOT_ELEMS / 2);
   if (c.is_other) c.out = box(&c.out, 0, 0, 1, SLOT_ELEMS / 2);
   reduce(&c, PTO_REDUCE_MAXIMUM);
+}
+
+/* Each round makes 3·v + 1 of v, which is the rank in the beginning. */
+static void count_by_data(struct planted *p) {
+  const struct collective c = begin_collective(p);
+  put_fill(p, &c.in, pto_runtime_rank(p->rt));
+  uint32_t value = 0;
+  for (uint32_t round = 0; round < 4 && value < 30 && p->status == PTO_OK; round++) {
+    put(p, PLAIN(step), PARAMS(pto_inout(&c.in)));
+    reduce(&c, PTO_REDUCE_SUM);
+    note(p, pto_read_element(p->rt, p->is_buggy ? &c.in : &c.out, (const uint64_t[]){0, 0}, &value));
+  }
+}
+
+/* The last rank does not notify, so rank 0 does not come to the collective. */
+static void read_waits(struct planted *p) {
+  const struct talk t = begin_talk(p);
+  const struct collective c = begin_collective(p);
+  const struct pto_tensor z = slot(p, 0);
+  const bool is_silent = p->is_buggy && is_last(&t);
+  uint32_t value;
+  talk(&t, "exchange", own_slots(&t, 0, 1), NULL,
+       DO(PUT(t.next, 0), is_silent ? DO_NOTHING : ADD(t.next, 0, 1), WAIT(0, 1)));
+  read_slot(&t, 0, 0);
+  if (t.rank == 0 && p->status == PTO_OK) note(p, pto_read_element(p->rt, &z, (const uint64_t[]){0}, &value));
+  reduce(&c, PTO_REDUCE_MAXIMUM);
+}
+
+static void not_created(struct planted *p) {
+  if (!p->is_buggy || pto_runtime_rank(p->rt) + 1 < pto_runtime_rank_count(p->rt)) (void)begin_talk(p);
+}
+
+/* Each notifies the next one, where the flag is 1. */
+static void skipped(struct planted *p) {
+  const struct talk t = begin_talk(p);
+  const struct pto_tensor grid = array_x(p), x = row_of(&grid, 0), flag = box(&grid, 1, 0, 1, 1),
+                          own = own_slots(&t, 0, 1);
+  const struct pto_task filled = put_fill(p, &flag, p->is_buggy && is_last(&t) ? 0 : 1);
+  struct pto_param params[4 + STEPS];
+  const uint32_t count = set_params(&t, &own, pto_input(&x), DO(ADD(t.next, 0, 1), WAIT(0, 1)), params);
+  const struct pto_launch launch = {.size = sizeof launch,
+                                    .aiv0 = &talk_kernel,
+                                    .label = "exchange",
+                                    .after = &filled,
+                                    .after_count = 1,
+                                    .predicate = {.tensor = &flag, .compare = PTO_IF_EQ, .value = 1}};
+  if (p->status == PTO_OK) note(p, pto_submit_group(p->rt, t.comm, &launch, params, count, NULL));
+}
+
+/* Rank 0 comes late. */
+static void passed(struct planted *p) {
+  const struct talk t = begin_talk(p);
+  const struct pto_tensor grid = array_x(p), x = row_of(&grid, 0);
+  for (uint32_t i = 0; i < 40 && t.rank == 0; i++) put(p, PLAIN(step), PARAMS(pto_inout(&x)));
+  talk(&t, "gather", own_slots(&t, 0, 1), NULL,
+       DO(t.rank ? ADD(0, 0, 1) : MEET(0, p->is_buggy ? t.ranks - 2 : t.ranks - 1)));
 }
 
 /* One expert a rank, to which the rank's own token goes. */
