@@ -315,11 +315,19 @@ static bool is_like(const struct pto_observe_cores *c, uint32_t of, uint32_t rec
   return begins_alike && a->kind == b->kind && a->subject == b->subject;
 }
 
+/* Whether the stretch is a look that finds nothing: it ends in a poll and writes nothing. */
+static bool is_look(const struct pto_observe_cores *c, uint32_t record) {
+  if (kind_of_call(c, record, true) != PTO_CORE_POLLED) return false;
+  for (size_t w = 0; w < c->write_count; w++)
+    if (c->writes[w].record == record) return false;
+  return true;
+}
+
 /* False where there is no memory. */
 static bool find_likes(const struct pto_observe_cores *c, uint32_t of, bool is_read, uint64_t at, struct likes *likes) {
   *likes = (struct likes){.records = malloc((c->order.count + 1) * sizeof *likes->records)};
   for (uint32_t i = 0; likes->records && i < c->order.count; i++) {
-    if (!is_like(c, of, i, is_read, at)) continue;
+    if (!is_like(c, of, i, is_read, at) || (i != of && is_look(c, i))) continue;
     if (i == of) likes->at = likes->count;
     likes->records[likes->count++] = i;
   }

@@ -282,8 +282,10 @@ static bool go_on(struct pto_observe_cores *c, const struct pto_message *message
   if (c->running != PTO_CORE_NO_RECORD && is_trying(c)) c->is_counting ? end_count(c) : end_trial(c);
   c->running = PTO_CORE_NO_RECORD;
   if (!record || record->kind != kind || (is_of_word ? record->word : record->subject) != subject ||
-      c->members[record->core].core != message->core)
+      c->members[record->core].core != message->core) {
+    if (!c->has_strayed) c->strayed_at = c->next_record;
     c->has_strayed = true;
+  }
   return !c->has_strayed;
 }
 
@@ -470,9 +472,10 @@ static bool is_stretch(const struct pto_core_record *record) {
 
 /* By record: whether its stretch is a look that found nothing; and whether it lies before the turn of a core that is
  * to wait for other blocks. */
-enum { IS_LOOK = 1, IS_EARLY = 2 };
+enum { IS_LOOK = 1, IS_EARLY = 2, HAS_WORKED = 4 };
 
-/* The stretch that ended in this poll, which may have been interrupted at the call. */
+/* The stretch that ended in this poll, which may have been interrupted at the call.  Where it has written something, it
+ * had found what it looked for before, and worked. */
 static void mark_look(const struct pto_core_order *order, uint32_t polled, uint8_t *kinds) {
   uint32_t i = order->records[polled].previous;
   for (; i != PTO_CORE_NO_RECORD; i = order->records[i].previous) {
@@ -486,6 +489,7 @@ static void classify(const struct pto_observe_cores *c, uint8_t *kinds) {
   const struct pto_core_order *order = &c->order;
   const bool has_blocks = c->o->call.unit->messages[0].block_index > 0;
   memset(kinds, 0, order->count);
+  for (size_t w = 0; w < c->write_count; w++) kinds[c->writes[w].record] |= HAS_WORKED;
   for (uint32_t i = 0; i < order->count; i++) {
     const struct pto_core_record *record = &order->records[i];
     const bool is_first = record->previous == PTO_CORE_NO_RECORD;
@@ -500,6 +504,17 @@ static bool is_atomic(const struct pto_core_record *record) {
   return record->kind == PTO_CORE_REACHES_WORD && record->subject == PTO_STEP_ATOMIC;
 }
 
+/* Whether the stretch writes one word there and nothing beside it, as who is polled does. */
+static bool is_lone_word(const struct pto_observe_cores *c, const struct pto_cores_write *write) {
+  const uint64_t word = write->lo & ~(uint64_t)7;
+  for (size_t w = 0; w < c->write_count; w++) {
+    const struct pto_cores_write *other = &c->writes[w];
+    if (other->record != write->record || other->hi <= word - pto_min_u64(word, 8) || other->lo >= word + 16) continue;
+    if (other->lo < word || other->hi > word + 8) return false;
+  }
+  return true;
+}
+
 /* Whether what `write` leaves races with stretch `of`: of another core, or of other blocks, which do the same in their
  * turns. */
 static bool races_with(const struct pto_observe_cores *c, const struct pto_cores_write *write, uint32_t of,
@@ -510,6 +525,7 @@ static bool races_with(const struct pto_observe_cores *c, const struct pto_cores
       pto_core_order_is_before(&c->order, of, write->record))
     return false;
   if (is_atomic(&c->order.records[write->record])) return false; /* its order is taken not to matter */
+  if ((kind & IS_LOOK) && is_lone_word(c, write)) return false;
   return c->reported_count == 0 || !was_reported(c, a, b, write->lo);
 }
 
@@ -524,7 +540,7 @@ static bool find_races(struct pto_observe_cores *c) {
   if (!c->is_too_large) classify(c, kinds);
   for (uint32_t of = 0; of < count && !c->is_too_large; of++) {
     c->first_race[of] = c->race_count;
-    if (is_stretch(&c->order.records[of]) && !(kinds[of] & IS_LOOK))
+    if (is_stretch(&c->order.records[of]) && (kinds[of] & (IS_LOOK | HAS_WORKED)) != IS_LOOK)
       for (size_t w = 0; w < c->write_count && !c->is_too_large; w++) {
         if (!races_with(c, &c->writes[w], of, kinds[of])) continue;
         struct pto_cores_race *race = pto_grow(&c->races, &c->race_count, &c->race_capacity, sizeof *race);
@@ -691,6 +707,15 @@ static bool find_words(struct pto_observe_cores *c) {
   return true;
 }
 
+/* Whether the core does not come to its poll where these bytes are other ones: they are what it looks for. */
+static bool goes_on(struct pto_observe_cores *c, uint32_t of, struct pto_observe_range bytes, int status) {
+  uint32_t next = of + 1;
+  while (next < c->order.count && c->order.records[next].previous != of) next++;
+  if (next == c->order.count || c->order.records[next].kind != PTO_CORE_POLLED) return false;
+  (void)matters(c, of, of + 1, bytes, status);
+  return c->has_strayed && c->strayed_at <= next;
+}
+
 /* One finding of the traced run; false where there is none. */
 static bool find_one(struct pto_observe_cores *c, int status) {
   if (tell_early_write(c)) return true;
@@ -713,6 +738,7 @@ static bool find_one(struct pto_observe_cores *c, int status) {
   struct pto_observe_range bytes = find_bytes(c, of, status);
   const uint32_t writer = find_writer(c, of, &bytes);
   if (find_words(c)) return true;
+  if (c->members[c->order.records[of].core].polls && goes_on(c, of, bytes, status)) return false;
   tell(c, (struct pto_cores_finding){writer, of, bytes, .is_read = true});
   return true;
 }

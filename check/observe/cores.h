@@ -91,7 +91,7 @@ struct pto_observe_cores {
   bool is_trial, has_strayed;
   enum pto_observe_pattern pattern;
   enum pto_cores_values gives;
-  size_t next_record;
+  size_t next_record, strayed_at;
   uint32_t first, end_record;        /* stretches that get them, */
   struct pto_observe_range selected; /* and bytes of the copies */
   uint32_t overwriting, overwritten_by;

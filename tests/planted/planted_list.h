@@ -336,6 +336,8 @@
     "move the atomic operation of AIV0 at planted_words.c:")                                                           \
   X(early_sum, "cores", 0, "writes bytes [64, 128) of array x", "AIC reads them",                                      \
     "move the read of AIC behind the atomic operation of AIC at planted_words.c:")                                     \
+  X(half_ready, "cores", 0, "AIV0 writes bytes [32, 64) of array x", "AIV1 reads them",                                \
+    "behind the write of AIV0 and `pto_core_wait(args, 0)` before the read of AIV1")                                   \
   X(behind_lock, "cores", PLANTED_ANY, "bytes [4, 8) of the shared memory of key 1",                                   \
     "after its atomic operation at planted_words.c:", "let each core add with `__atomic_fetch_add(at, 1, ")
 

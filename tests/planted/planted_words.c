@@ -17,6 +17,7 @@
 #define BUGS(X)                                                                                                        \
   X(early_rise, "each core raises a count and writes its row then; who raises it last sums all rows")                  \
   X(early_sum, "each core sums all rows before it raises a count; the sum of who raises it last is taken")             \
+  X(half_ready, "AIV0 sets the word that AIV1 polls before it has written the second half of each row")                \
   X(behind_lock, "each core adds to a number behind its lock's end")
 
 static const struct pto_cost some = {.vector_elems = 16};
@@ -68,6 +69,26 @@ static int early_sum_run(const struct pto_kernel_args *a) {
   return say(a, sum);
 }
 
+/* ---- a word that is polled ---- */
+
+static int half_ready_run(const struct pto_kernel_args *a) {
+  uint32_t *ready, sum = 0;
+  int status = find_words(a, &ready);
+  for (uint32_t i = 0; status == 0 && role_of(a) == PTO_ROLE_AIV0 && i < CORES; i++) {
+    for (uint32_t j = 0; j < COLUMNS / 2; j++) row(a, i)[j] = 7 * i + j;
+    if (BUG) __atomic_store_n(ready, i + 1, __ATOMIC_RELEASE);
+    TRY(pto_core_work(a, &some));
+    for (uint32_t j = COLUMNS / 2; status == 0 && j < COLUMNS; j++) row(a, i)[j] = 7 * i + j;
+    if (!BUG) __atomic_store_n(ready, i + 1, __ATOMIC_RELEASE);
+  }
+  for (uint32_t i = 0; status == 0 && role_of(a) == PTO_ROLE_AIV1 && i < CORES; i++) {
+    while (status == 0 && __atomic_load_n(ready, __ATOMIC_ACQUIRE) <= i) status = pto_core_yield(a, false);
+    for (uint32_t j = 0; status == 0 && j < COLUMNS; j++) sum = 3 * sum + row(a, i)[j];
+    if (status == 0) row(a, 4 + i)[0] = sum;
+  }
+  return role_of(a) == PTO_ROLE_AIV1 && status == 0 ? say(a, sum) : status;
+}
+
 /* ---- a lock ---- */
 
 static int behind_lock_run(const struct pto_kernel_args *a) {
@@ -100,6 +121,7 @@ static const struct pto_kernel_param of_rows[] = {ANY("x", PTO_INOUT), ANY("z", 
 
 OF_CLUSTER(early_rise)
 OF_CLUSTER(early_sum)
+OF_CLUSTER(half_ready)
 OF_CLUSTER(behind_lock)
 
 static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) { return planted_orchestrate(rt, run); }
