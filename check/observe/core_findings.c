@@ -51,10 +51,11 @@ static const char *line_of(const struct pto_observe_cores *c, const void *call, 
   return name_call(c->o, call, text, size);
 }
 
-/* The core's next record after a stretch begins; NO_RECORD: none. */
+/* The core's next record after a stretch begins, but for operations on words; NO_RECORD: none. */
 static uint32_t next_of(const struct pto_observe_cores *c, uint32_t record) {
   for (uint32_t i = record + 1; i < c->order.count; i++)
-    if (c->order.records[i].previous == record) return i;
+    if (c->order.records[i].previous == record)
+      return pto_core_is_of_word(c->order.records[i].kind) ? next_of(c, i) : i;
   return PTO_CORE_NO_RECORD;
 }
 
@@ -87,7 +88,10 @@ static void say_stretch(struct pto_observe_text *text, const struct pto_observe_
   char from[128], to[128];
   line_of(c, c->order.records[record].call, from, sizeof from);
   line_of(c, end_call(c, record), to, sizeof to);
-  if (from[0] && is_in_call(c, record))
+  if (from[0] && pto_core_is_of_word(c->order.records[record].kind))
+    SAY(text, " %s its atomic operation at %s", c->order.records[record].kind == PTO_CORE_REACHES_WORD ? "in" : "after",
+        from);
+  else if (from[0] && is_in_call(c, record))
     SAY(text, " in its call at %s", from);
   else if (from[0] && to[0])
     SAY(text, strcmp(from, to) == 0 ? " between two calls at %s" : " between its calls at %s and %s", from, to);
@@ -185,6 +189,61 @@ static void say_taken(struct pto_observe_text *text, const struct pto_observe_co
     SAY(text, " before it %s them", wanted->is_read[0] ? "read" : "wrote");
 }
 
+/* The operations on a word by which the core that reaches it in a record knows of another: the latest of that core
+ * from `lo` up to `hi`; NO_RECORD: none. */
+static uint32_t find_word_of(const struct pto_observe_cores *c, uint32_t reached, uint32_t core, uint32_t lo,
+                             uint32_t hi) {
+  const struct pto_core_record *records = c->order.records;
+  if (records[reached].kind != PTO_CORE_REACHES_WORD) return PTO_CORE_NO_RECORD;
+  uint32_t by = records[reached].partner;
+  while (by != PTO_CORE_NO_RECORD && !(records[by].core == core && by >= lo && by <= hi))
+    by = records[records[by].previous].partner;
+  return by;
+}
+
+/* The operation that let the second core know of the first one, which did its own before what is to come first: both
+ * through *taken, the later one first.  False where there is none. */
+static bool find_word_taken(const struct pto_observe_cores *c, const struct wanted *wanted, uint32_t taken[2]) {
+  const uint32_t core = c->order.records[wanted->first].core;
+  for (taken[0] = wanted->second; taken[0] != PTO_CORE_NO_RECORD; taken[0] = c->order.records[taken[0]].previous) {
+    taken[1] = find_word_of(c, taken[0], core, 0, wanted->first);
+    if (taken[1] != PTO_CORE_NO_RECORD) return true;
+  }
+  return false;
+}
+
+/* The operation of the second core that would let it know of what is to come first, and is behind its stretch. */
+static uint32_t find_word_behind(const struct pto_observe_cores *c, const struct wanted *wanted) {
+  const struct pto_core_record *records = c->order.records;
+  for (uint32_t i = wanted->second; i < c->order.count; i++)
+    if (records[i].core == records[wanted->second].core &&
+        find_word_of(c, i, records[wanted->first].core, wanted->first + 1, i) != PTO_CORE_NO_RECORD)
+      return i;
+  return PTO_CORE_NO_RECORD;
+}
+
+static void say_word(struct pto_observe_text *text, const struct pto_observe_cores *c, uint32_t record) {
+  char line[128];
+  SAY(text, "the atomic operation of ");
+  say_core(text, c, member_of(c, record));
+  line_of(c, c->order.records[record].call, line, sizeof line);
+  if (line[0]) SAY(text, " at %s", line);
+}
+
+/* ", and the atomic operation of AIV1 at a.c:6 follows the atomic operation of AIV0 at a.c:4, which comes before it
+ * wrote them". */
+static bool say_word_taken(struct pto_observe_text *text, const struct pto_observe_cores *c,
+                           const struct wanted *wanted) {
+  uint32_t taken[2];
+  if (!find_word_taken(c, wanted, taken)) return false;
+  SAY(text, ", and ");
+  say_word(text, c, taken[0]);
+  SAY(text, " follows ");
+  say_word(text, c, taken[1]);
+  SAY(text, ", which comes before it %s them", wanted->is_read[0] ? "read" : "wrote");
+  return true;
+}
+
 /* ---- how often: stretches of one core in which the same code runs ---- */
 
 struct likes {
@@ -256,11 +315,19 @@ static bool is_like(const struct pto_observe_cores *c, uint32_t of, uint32_t rec
   return begins_alike && a->kind == b->kind && a->subject == b->subject;
 }
 
+/* Whether the stretch is a look that finds nothing: it ends in a poll and writes nothing. */
+static bool is_look(const struct pto_observe_cores *c, uint32_t record) {
+  if (kind_of_call(c, record, true) != PTO_CORE_POLLED) return false;
+  for (size_t w = 0; w < c->write_count; w++)
+    if (c->writes[w].record == record) return false;
+  return true;
+}
+
 /* False where there is no memory. */
 static bool find_likes(const struct pto_observe_cores *c, uint32_t of, bool is_read, uint64_t at, struct likes *likes) {
   *likes = (struct likes){.records = malloc((c->order.count + 1) * sizeof *likes->records)};
   for (uint32_t i = 0; likes->records && i < c->order.count; i++) {
-    if (!is_like(c, of, i, is_read, at)) continue;
+    if (!is_like(c, of, i, is_read, at) || (i != of && is_look(c, i))) continue;
     if (i == of) likes->at = likes->count;
     likes->records[likes->count++] = i;
   }
@@ -443,6 +510,30 @@ static bool is_either(const struct pto_observe_cores *c, const struct pto_cores_
 
 static void say_remedy(struct pto_observe_text *remedy, const struct pto_observe_cores *c,
                        const struct pto_cores_finding *finding, const struct wanted *wanted) {
+  uint32_t taken[2];
+  if (finding->is_count) {
+    SAY(remedy, "let each core add with `__atomic_fetch_add(at, ");
+    if (finding->added)
+      SAY(remedy, "%" PRId64, (int64_t)finding->added);
+    else
+      SAY(remedy, "n");
+    SAY(remedy, ", __ATOMIC_RELAXED)`, `at` being the address of the number, and go on from what that answers");
+    return;
+  }
+  if (find_word_taken(c, wanted, taken)) {
+    SAY(remedy, "move ");
+    say_word(remedy, c, taken[1]);
+    SAY(remedy, " behind its %s", wanted->is_read[0] ? "read" : "write");
+    return;
+  }
+  const uint32_t behind = find_word_behind(c, wanted);
+  if (behind != PTO_CORE_NO_RECORD) {
+    SAY(remedy, "move the %s of ", wanted->is_read[1] ? "read" : "write");
+    say_core(remedy, c, member_of(c, behind));
+    SAY(remedy, " behind ");
+    say_word(remedy, c, behind);
+    return;
+  }
   const struct wanted other = {wanted->second, wanted->first, {wanted->is_read[1], wanted->is_read[0]}};
   if (!member_of(c, wanted->first)->waits || !member_of(c, wanted->second)->waits) {
     SAY(remedy, "declare PTO_KERNEL_WAITS for both kernels, and let one wait for the other");
@@ -484,7 +575,11 @@ void pto_cores_report(struct pto_observe_cores *c, const struct pto_cores_findin
     SAY(&text, finding->is_read ? " reads them" : " writes them too");
     say_stretch(&text, c, finding->other);
     SAY(&text, ": nothing orders the two");
-    say_taken(&text, c, &wanted);
+    if (c->are_words_partly) SAY(&text, " but atomic operations, perhaps, which could not all be looked at");
+    if (finding->is_count)
+      SAY(&text, ", and each adds to the number that it has read: of two that read the same one is lost");
+    else if (!say_word_taken(&text, c, &wanted))
+      say_taken(&text, c, &wanted);
     say_remedy(&remedy, c, finding, &wanted);
     text.earlier = &c->o->call.task;
     text.earlier_param = param;

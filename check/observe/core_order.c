@@ -60,6 +60,7 @@ uint32_t pto_core_order_add(struct pto_core_order *order, const struct pto_core_
                                      .previous = last,
                                      .partner = PTO_CORE_NO_RECORD,
                                      .size_bytes = event->size_bytes,
+                                     .word = event->key,
                                      .call = event->call};
   order->members[member].last = number;
   order->members[member].polls |= event->kind == PTO_CORE_POLLED;
@@ -112,7 +113,22 @@ static void match_barriers(struct pto_core_order *order, uint32_t core) {
   }
 }
 
+static bool gives_word(const struct pto_core_record *record, uint64_t word) {
+  return record->kind == PTO_CORE_LEAVES_WORD && record->subject != PTO_STEP_LOADS && record->word == word;
+}
+
+static void match_words(struct pto_core_order *order) {
+  for (uint32_t i = 0; i < order->count; i++) {
+    struct pto_core_record *record = &order->records[i];
+    if (record->kind != PTO_CORE_REACHES_WORD || record->subject == PTO_STEP_STORES) continue;
+    uint32_t before = i;
+    while (before > 0 && !gives_word(&order->records[before - 1], record->word)) before--;
+    if (before > 0) record->partner = before - 1;
+  }
+}
+
 static void match(struct pto_core_order *order) {
+  match_words(order);
   for (uint32_t i = 0; i < order->member_count; i++) {
     match_barriers(order, i);
     for (uint32_t k = 0; k < order->member_count; k++)
@@ -212,12 +228,13 @@ static void fill_clock(const struct pto_core_order *order, uint32_t record, uint
   memset(clock, 0, order->member_count * sizeof *clock);
   join(order, clock, r->previous);
   if (order->members[r->core].polls) join_all(order, record, clock);
-  switch ((enum pto_core_event_kind)r->kind) {
+  switch (r->kind) {
   case PTO_CORE_TOOK:
     join_signals(order, record, clock);
     break;
   case PTO_CORE_POPPED:
   case PTO_CORE_HAS_ROOM:
+  case PTO_CORE_REACHES_WORD:
     join(order, clock, r->partner);
     break;
   case PTO_CORE_PASSED:

@@ -11,30 +11,44 @@
  *   FIFO      a pop is after its element's push; a push after the pops without which it has no room
  *   barrier   who has passed it is after what all did before they came to it
  *   turn      after what those did that have returned before it
- *   poll      a core that ever polls is after all that ran before it in this run: what its looks at memory say is not
- *             known, so an order is believed to be meant
+ *   word      an operation on a word of memory that atomic operations change is after those on it before, in this run,
+ * but for loads: an atomic operation is taken to acquire and to release, a load to acquire, a store to release poll a
+ * core that ever polls is after all that ran before it in this run: what its looks at memory say is not known, so an
+ * order is believed to be meant
+ *
+ * An operation on a word has two records, and between them the operation alone.
  *
  * Always true: records of a core have epochs 1, 2, … in order; clocks[r · core_count + c] is the last epoch of core c
  * that is over before stretch r; solve leaves what is before the same whatever order the records of different cores
- * were made in, but for polls.
+ * were made in, but for polls and words.
  *
  * Owns the records and the clocks until fini.  One thread.
  */
 #ifndef PTO_CHECK_OBSERVE_CORE_ORDER_H
 #define PTO_CHECK_OBSERVE_CORE_ORDER_H
 
+#include <check/observe/steps.h>
 #include <sim/rendezvous/core_watch.h>
 
 #define PTO_CORE_NO_RECORD UINT32_MAX
 
+/* Kinds of records besides those of enum pto_core_event_kind: an operation on a word is about to be done, and is done.
+ */
+enum { PTO_CORE_REACHES_WORD = 64, PTO_CORE_LEAVES_WORD };
+static inline bool pto_core_is_of_word(uint8_t kind) {
+  return kind == PTO_CORE_REACHES_WORD || kind == PTO_CORE_LEAVES_WORD;
+}
+
 struct pto_core_record {
-  uint8_t kind; /* enum pto_core_event_kind */
-  uint8_t subject, roles;
-  uint16_t core; /* its number in the unit */
+  uint8_t kind;           /* enum pto_core_event_kind, or of a word */
+  uint8_t subject, roles; /* of a word the first is an enum pto_step_kind */
+  uint16_t core;          /* its number in the unit */
   uint32_t block_index, epoch;
   uint32_t previous; /* record of the core; NO_RECORD: none */
-  uint32_t partner; /* of a pop its push, of room the pop that made it, of a barrier how many the core came to before */
+  uint32_t partner;  /* of a pop its push, of room the pop that made it, of a barrier how many the core came to before,
+                      * of  a word the operation on it before */
   uint64_t size_bytes;
+  uint64_t word; /* which */
   const void *call;
 };
 

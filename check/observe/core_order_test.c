@@ -156,8 +156,51 @@ static void test_what_is_left_is_counted(void **state) {
   assert_int_equal(pto_core_order_free_flag(&order, 1), 0);
 }
 
+#define REACH(role, at, does) ADD(role, .kind = PTO_CORE_REACHES_WORD, .subject = does, .key = at)
+#define LEAVE(role, at, does) ADD(role, .kind = PTO_CORE_LEAVES_WORD, .subject = does, .key = at)
+
+static void test_an_atomic_operation_is_after_those_on_its_word(void **state) {
+  (void)state;
+  begin();
+  const uint32_t before = BEGIN(0), own = REACH(0, 8, PTO_STEP_ATOMIC), after = LEAVE(0, 8, PTO_STEP_ATOMIC);
+  BEGIN(1);
+  const uint32_t other = REACH(1, 16, PTO_STEP_ATOMIC), behind = LEAVE(1, 16, PTO_STEP_ATOMIC);
+  const uint32_t early = BEGIN(2), second = REACH(2, 8, PTO_STEP_ATOMIC), last = LEAVE(2, 8, PTO_STEP_ATOMIC);
+  solve();
+  assert_true(pto_core_order_is_before(&order, before, second));
+  assert_true(pto_core_order_is_before(&order, own, second));
+  assert_true(pto_core_order_is_before(&order, before, last));
+  assert_false(pto_core_order_is_before(&order, after, last));
+  assert_false(pto_core_order_is_before(&order, before, early));
+  assert_false(pto_core_order_is_before(&order, before, other)); /* another word */
+  assert_false(pto_core_order_is_before(&order, before, behind));
+}
+
+static void test_a_load_of_a_word_acquires_and_a_store_releases(void **state) {
+  (void)state;
+  begin();
+  const uint32_t before = BEGIN(0);
+  REACH(0, 8, PTO_STEP_ATOMIC);
+  const uint32_t under = LEAVE(0, 8, PTO_STEP_ATOMIC);
+  REACH(0, 8, PTO_STEP_STORES);
+  LEAVE(0, 8, PTO_STEP_STORES);
+  const uint32_t unseen = BEGIN(1), load = REACH(1, 8, PTO_STEP_LOADS);
+  LEAVE(1, 8, PTO_STEP_LOADS);
+  BEGIN(2);
+  const uint32_t store = REACH(2, 8, PTO_STEP_STORES);
+  LEAVE(2, 8, PTO_STEP_STORES);
+  const uint32_t taken = REACH(2, 8, PTO_STEP_ATOMIC);
+  solve();
+  assert_true(pto_core_order_is_before(&order, before, load));
+  assert_true(pto_core_order_is_before(&order, under, load));
+  assert_false(pto_core_order_is_before(&order, before, store));
+  assert_false(pto_core_order_is_before(&order, unseen, taken));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test_teardown(test_an_atomic_operation_is_after_those_on_its_word, teardown),
+      cmocka_unit_test_teardown(test_a_load_of_a_word_acquires_and_a_store_releases, teardown),
       cmocka_unit_test(test_a_wait_is_after_the_signal_of_its_number),
       cmocka_unit_test(test_a_wait_is_after_a_signal_only_where_the_others_are_too_few),
       cmocka_unit_test(test_a_signal_that_follows_the_wait_is_none_of_the_others),

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <check/observe/steps.h>
+#include <runtime/base/dtype.h>
 #include <runtime/base/grow.h>
 
 /* What one unit may take: bytes that are copied, and compared in one run; records; pairs of a stretch and a write. */
@@ -15,7 +16,7 @@
 #define MOST_PAIRS (UINT64_C(1) << 26)
 #define MOST_STUCK 2u
 #define RANDOM_ORDERS 48u
-#define WORD_BYTES 4u /* that an atomic operation is taken to change */
+#define MOST_WORD_RECORDS 2048u
 
 /* ---- copies ---- */
 
@@ -217,37 +218,93 @@ static void end_trial(struct pto_observe_cores *c) {
   }
 }
 
+/* The whole number that is counted, on the machine's side of byte order; NULL: its memory is not there. */
+static uint8_t *counted_at(const struct pto_observe_cores *c, uint64_t *value) {
+  const struct pto_cores_copy *copy = pto_cores_copy_at(c, c->counted.lo);
+  uint8_t *live = copy->live ? copy->live + (c->counted.lo - copy->base) : NULL;
+  *value = 0;
+  if (live) memcpy(value, live, c->counted.hi - c->counted.lo);
+  return live;
+}
+
+static void set_counted(const struct pto_observe_cores *c, uint64_t value) {
+  uint64_t was;
+  uint8_t *live = counted_at(c, &was);
+  if (live) memcpy(live, &value, c->counted.hi - c->counted.lo);
+}
+
+static void begin_count(struct pto_observe_cores *c) {
+  if (counted_at(c, &c->count_begun)) set_counted(c, c->count_begun + c->count_more);
+}
+
+static void end_count(struct pto_observe_cores *c) {
+  uint64_t value;
+  if (!counted_at(c, &value)) return;
+  c->count_added = value - (c->count_begun + c->count_more);
+  set_counted(c, c->count_begun + c->count_added);
+}
+
 /* ---- events ---- */
+
+uint32_t pto_cores_last_part(const struct pto_observe_cores *c, uint32_t record) {
+  const uint32_t core = c->order.records[record].core;
+  uint32_t last = record;
+  for (uint32_t i = record + 1; i < c->order.count; i++) {
+    if (c->order.records[i].core != core) continue;
+    if (!pto_core_is_of_word(c->order.records[i].kind)) break;
+    last = i;
+  }
+  return last;
+}
 
 static bool is_trying(const struct pto_observe_cores *c) {
   return !c->has_strayed && c->running >= c->first && c->running < c->end_record;
 }
 
-/* The stretch that begins, where it writes the bytes that are asked for. */
-static void begin_steps(const struct pto_observe_cores *c) {
-  const struct pto_cores_copy *copy = pto_cores_copy_at(c, c->stepped.lo);
-  for (size_t w = 0; copy->live && w < c->write_count; w++)
-    if (c->writes[w].record == c->running && c->writes[w].lo < c->stepped.hi && c->stepped.lo < c->writes[w].hi) {
-      pto_steps_go(copy->live + (c->stepped.lo - copy->base), (uint32_t)(c->stepped.hi - c->stepped.lo));
-      return;
-    }
+/* Whether some part of the stretch, of several, gets other values. */
+static bool tries_parts(const struct pto_observe_cores *c, uint32_t record) {
+  const uint32_t last = pto_cores_last_part(c, record);
+  struct pto_observe_range range;
+  uint8_t *live;
+  for (uint32_t i = record; last != record && i <= last; i++) {
+    if (c->order.records[i].core != c->order.records[record].core || i < c->first || i >= c->end_record) continue;
+    if (c->is_counting) return true;
+    for (size_t r = c->first_race[i]; r < c->first_race[i + 1]; r++)
+      if (select_race(c, &c->races[r], &range, &live)) return true;
+  }
+  return false;
+}
+
+/* The run goes on with the next record, which is to be of this kind; false where it is not as the traced one. */
+static bool go_on(struct pto_observe_cores *c, const struct pto_message *message, uint8_t kind, uint64_t subject) {
+  const struct pto_core_record *record = c->next_record < c->order.count ? &c->order.records[c->next_record] : NULL;
+  const bool is_of_word = pto_core_is_of_word(kind);
+  if (c->running != PTO_CORE_NO_RECORD && is_trying(c)) c->is_counting ? end_count(c) : end_trial(c);
+  c->running = PTO_CORE_NO_RECORD;
+  if (!record || record->kind != kind || (is_of_word ? record->word : record->subject) != subject ||
+      c->members[record->core].core != message->core) {
+    if (!c->has_strayed) c->strayed_at = c->next_record;
+    c->has_strayed = true;
+  }
+  return !c->has_strayed;
+}
+
+static void begin_record(struct pto_observe_cores *c, uint32_t number) {
+  c->running = number;
+  if (is_trying(c)) c->is_counting ? begin_count(c) : begin_trial(c);
 }
 
 static void on_trial(struct pto_observe_cores *c, const struct pto_core_event *event) {
-  if (c->is_stepping) pto_steps_pause();
-  if (c->running != PTO_CORE_NO_RECORD && is_trying(c)) end_trial(c);
-  c->running = PTO_CORE_NO_RECORD;
-  const struct pto_core_record *record = c->next_record < c->order.count ? &c->order.records[c->next_record] : NULL;
-  if (!record || record->kind != event->kind || record->subject != event->subject ||
-      c->members[record->core].core != event->message->core)
-    c->has_strayed = true;
+  while (c->next_record < c->order.count && pto_core_is_of_word(c->order.records[c->next_record].kind))
+    c->next_record++;
+  const bool is_as_traced = go_on(c, event->message, event->kind, event->subject);
   if (event->kind == PTO_CORE_HAS_SHARED) take_shared(c, event);
   if (event->kind == PTO_CORE_RETURNED) drop_shared(c, event->message);
   const uint32_t number = (uint32_t)c->next_record++;
-  if (c->has_strayed || event->kind == PTO_CORE_SUSPENDED || event->kind == PTO_CORE_RETURNED) return;
-  c->running = number;
-  if (is_trying(c)) begin_trial(c);
-  if (c->is_stepping) begin_steps(c);
+  c->is_stepping = false;
+  if (!is_as_traced || event->kind == PTO_CORE_SUSPENDED || event->kind == PTO_CORE_RETURNED) return;
+  begin_record(c, number);
+  c->is_stepping = tries_parts(c, number);
 }
 
 static void on_trace(struct pto_observe_cores *c, const struct pto_core_event *event) {
@@ -264,6 +321,7 @@ static void on_trace(struct pto_observe_cores *c, const struct pto_core_event *e
 
 static void on_event(void *context, const struct pto_core_event *event) {
   struct pto_observe_cores *c = context;
+  if (c->is_stepping) pto_steps_pause();
   if (c->is_too_large) return;
   const uint64_t left_us = pto_observe_memory_try_pause();
   if (c->is_trial)
@@ -271,6 +329,66 @@ static void on_event(void *context, const struct pto_core_event *event) {
   else
     on_trace(c, event);
   pto_observe_memory_try_resume(left_us);
+  if (c->is_stepping && c->running != PTO_CORE_NO_RECORD) pto_steps_go();
+}
+
+/* ---- operations on words ---- */
+
+#define NO_WORD UINT64_MAX
+/* Where the word is in the copies; shared memory lies elsewhere in each run. */
+static uint64_t word_at(const struct pto_observe_cores *c, uint64_t addr) {
+  for (size_t i = 0; i < c->copy_count; i++)
+    if (c->copies[i].live && addr - (uintptr_t)c->copies[i].live < c->copies[i].size_bytes)
+      return c->copies[i].base + (addr - (uintptr_t)c->copies[i].live);
+  return NO_WORD;
+}
+
+/* Whether an atomic operation has changed the word by now, one of this core where `core` is not NO_RECORD. */
+static bool is_word(const struct pto_observe_cores *c, uint64_t word, uint32_t core) {
+  for (size_t i = c->is_trial ? c->next_record : c->order.count; i-- > 0;) {
+    const struct pto_core_record *record = &c->order.records[i];
+    if (record->kind == PTO_CORE_LEAVES_WORD && record->word == word && record->subject == PTO_STEP_ATOMIC &&
+        (core == PTO_CORE_NO_RECORD || record->core == core))
+      return true;
+  }
+  return false;
+}
+
+/* One of the two records of the operation. */
+static bool add_word_record(struct pto_observe_cores *c, uint8_t kind, const struct pto_step *step) {
+  const struct pto_core_event event = {.message = &c->o->call.unit->messages[c->order.records[c->running].core],
+                                       .kind = kind,
+                                       .subject = (uint8_t)step->kind,
+                                       .key = word_at(c, step->addr),
+                                       .call = (const uint8_t *)step->instruction + 1};
+  if (c->is_trial) {
+    if (go_on(c, event.message, kind, event.key)) begin_record(c, (uint32_t)c->next_record++);
+  } else {
+    end_traced(c);
+    c->running = pto_core_order_add(&c->order, &event);
+    c->word_records++;
+  }
+  return c->running != PTO_CORE_NO_RECORD;
+}
+
+/* A load of such a word acquires, and who has changed it by an atomic operation may give it back by a store, as of a
+ * lock.  Any other store is one that nothing orders. */
+static bool on_reach(void *context, const struct pto_step *step) {
+  struct pto_observe_cores *c = context;
+  if (c->is_too_large || c->running == PTO_CORE_NO_RECORD) return false;
+  const uint32_t core = step->kind == PTO_STEP_STORES ? c->order.records[c->running].core : PTO_CORE_NO_RECORD;
+  if (step->kind != PTO_STEP_ATOMIC && !c->word_records) return false;
+  const uint64_t word = word_at(c, step->addr);
+  if (word == NO_WORD || (step->kind != PTO_STEP_ATOMIC && !is_word(c, word, core))) return false;
+  if (!c->is_trial && c->word_records >= MOST_WORD_RECORDS) {
+    c->are_words_partly = true;
+    return false;
+  }
+  return add_word_record(c, PTO_CORE_REACHES_WORD, step);
+}
+
+static void on_leave(void *context, const struct pto_step *step) {
+  (void)add_word_record(context, PTO_CORE_LEAVES_WORD, step);
 }
 
 /* ---- runs ---- */
@@ -292,7 +410,8 @@ static struct pto_observe_outcome trace(struct pto_observe_cores *c, bool is_rev
   for (size_t i = 0; i < c->member_count; i++) c->is_eager[c->members[i].core] = c->members[i].polls;
   c->schedule.is_reversed = is_reversed;
   c->is_trial = c->has_begun = false;
-  c->write_count = c->value_count = c->atomic_count = 0;
+  c->write_count = c->value_count = 0;
+  c->word_records = 0;
   c->compared_bytes = 0;
   const struct pto_observe_outcome outcome = run(c);
   if (outcome.caught == SIGVTALRM && c->running != PTO_CORE_NO_RECORD && !c->is_too_large)
@@ -314,7 +433,10 @@ static bool matters(struct pto_observe_cores *c, uint32_t first, uint32_t end, s
   c->end_record = end;
   c->selected = bytes;
   c->overwritten = (struct pto_observe_range){0, 0};
+  const bool may_step = c->word_records > 0 && pto_steps_begin((struct pto_steps_watch){on_reach, on_leave, c});
   const struct pto_observe_outcome outcome = run(c);
+  c->is_stepping = false;
+  if (may_step) (void)pto_steps_end();
   bool differs = outcome.caught || outcome.status != status;
   for (size_t i = 0; i < c->page_copies && !differs; i++) {
     const struct pto_cores_copy *copy = &c->copies[i];
@@ -350,14 +472,16 @@ static bool is_stretch(const struct pto_core_record *record) {
 
 /* By record: whether its stretch is a look that found nothing; and whether it lies before the turn of a core that is
  * to wait for other blocks. */
-enum { IS_LOOK = 1, IS_EARLY = 2 };
+enum { IS_LOOK = 1, IS_EARLY = 2, HAS_WORKED = 4 };
 
-/* The stretch that ended in this poll, which may have been interrupted at the call. */
+/* The stretch that ended in this poll, which may have been interrupted at the call.  Where it has written something, it
+ * had found what it looked for before, and worked. */
 static void mark_look(const struct pto_core_order *order, uint32_t polled, uint8_t *kinds) {
   uint32_t i = order->records[polled].previous;
   for (; i != PTO_CORE_NO_RECORD; i = order->records[i].previous) {
     kinds[i] |= IS_LOOK;
-    if (order->records[i].kind != PTO_CORE_RESUMED && order->records[i].kind != PTO_CORE_SUSPENDED) return;
+    const uint8_t kind = order->records[i].kind;
+    if (kind != PTO_CORE_RESUMED && kind != PTO_CORE_SUSPENDED && !pto_core_is_of_word(kind)) return;
   }
 }
 
@@ -365,6 +489,7 @@ static void classify(const struct pto_observe_cores *c, uint8_t *kinds) {
   const struct pto_core_order *order = &c->order;
   const bool has_blocks = c->o->call.unit->messages[0].block_index > 0;
   memset(kinds, 0, order->count);
+  for (size_t w = 0; w < c->write_count; w++) kinds[c->writes[w].record] |= HAS_WORKED;
   for (uint32_t i = 0; i < order->count; i++) {
     const struct pto_core_record *record = &order->records[i];
     const bool is_first = record->previous == PTO_CORE_NO_RECORD;
@@ -375,28 +500,18 @@ static void classify(const struct pto_observe_cores *c, uint8_t *kinds) {
   }
 }
 
-static bool is_known_atomic(const struct pto_observe_cores *c, uint64_t lo, uint64_t hi) {
-  for (uint32_t i = 0; i < c->atomic_count; i++)
-    if (lo >= c->atomic[i].lo && hi <= c->atomic[i].hi) return true;
-  return false;
+static bool is_atomic(const struct pto_core_record *record) {
+  return record->kind == PTO_CORE_REACHES_WORD && record->subject == PTO_STEP_ATOMIC;
 }
 
-/* Whether the word of these bytes is changed by atomic operations alone: then no order of them is missing, and they are
- * no race from now on. */
-static bool are_atomic(struct pto_observe_cores *c, struct pto_observe_range bytes) {
-  const struct pto_cores_copy *copy = pto_cores_copy_at(c, bytes.lo);
-  const uint64_t lo = copy->base + ((bytes.lo - copy->base) & ~(uint64_t)(WORD_BYTES - 1));
-  const uint64_t hi = copy->base + pto_min_u64(pto_align_up(bytes.hi - copy->base, WORD_BYTES), copy->size_bytes);
-  if (hi - lo > PTO_STEPS_BYTES || c->atomic_count == PTO_CORES_MOST_ATOMIC || !pto_steps_begin()) return false;
-  c->is_trial = c->is_stepping = true;
-  c->has_strayed = false;
-  c->next_record = 0;
-  c->first = c->end_record = 0;
-  c->stepped = (struct pto_observe_range){lo, hi};
-  const struct pto_observe_outcome outcome = run(c);
-  c->is_stepping = false;
-  if (!pto_steps_end() || outcome.caught || c->has_strayed) return false;
-  c->atomic[c->atomic_count++] = c->stepped;
+/* Whether the stretch writes one word there and nothing beside it, as who is polled does. */
+static bool is_lone_word(const struct pto_observe_cores *c, const struct pto_cores_write *write) {
+  const uint64_t word = write->lo & ~(uint64_t)7;
+  for (size_t w = 0; w < c->write_count; w++) {
+    const struct pto_cores_write *other = &c->writes[w];
+    if (other->record != write->record || other->hi <= word - pto_min_u64(word, 8) || other->lo >= word + 16) continue;
+    if (other->lo < word || other->hi > word + 8) return false;
+  }
   return true;
 }
 
@@ -409,7 +524,8 @@ static bool races_with(const struct pto_observe_cores *c, const struct pto_cores
   if (a == b || pto_core_order_is_before(&c->order, write->record, of) ||
       pto_core_order_is_before(&c->order, of, write->record))
     return false;
-  if (is_known_atomic(c, write->lo, write->hi)) return false;
+  if (is_atomic(&c->order.records[write->record])) return false; /* its order is taken not to matter */
+  if ((kind & IS_LOOK) && is_lone_word(c, write)) return false;
   return c->reported_count == 0 || !was_reported(c, a, b, write->lo);
 }
 
@@ -424,7 +540,7 @@ static bool find_races(struct pto_observe_cores *c) {
   if (!c->is_too_large) classify(c, kinds);
   for (uint32_t of = 0; of < count && !c->is_too_large; of++) {
     c->first_race[of] = c->race_count;
-    if (is_stretch(&c->order.records[of]) && !(kinds[of] & IS_LOOK))
+    if (is_stretch(&c->order.records[of]) && (kinds[of] & (IS_LOOK | HAS_WORKED)) != IS_LOOK)
       for (size_t w = 0; w < c->write_count && !c->is_too_large; w++) {
         if (!races_with(c, &c->writes[w], of, kinds[of])) continue;
         struct pto_cores_race *race = pto_grow(&c->races, &c->race_count, &c->race_capacity, sizeof *race);
@@ -479,7 +595,10 @@ static uint32_t find_writer(const struct pto_observe_cores *c, uint32_t of, stru
     const struct pto_cores_race *race = &c->races[r];
     if (bytes->lo < race->lo || bytes->lo >= race->hi) continue;
     const struct pto_cores_copy *copy = pto_cores_copy_at(c, bytes->lo);
-    bytes->hi = pto_min_u64(bytes->hi, copy->base + copy->size_bytes);
+    uint64_t hi = race->hi; /* of all that it writes */
+    for (size_t i = c->first_race[of]; i < c->first_race[of + 1]; i++)
+      if (c->races[i].by == race->by) hi = pto_max_u64(hi, c->races[i].hi);
+    bytes->hi = pto_min_u64(pto_min_u64(bytes->hi, hi), copy->base + copy->size_bytes);
     return race->by;
   }
   return of;
@@ -524,6 +643,79 @@ static bool any_polls(const struct pto_observe_cores *c) {
   return false;
 }
 
+/* ---- counts ---- */
+
+/* The whole number that has these bytes; false where they are of something else. */
+static bool find_number(const struct pto_observe_cores *c, struct pto_observe_range bytes,
+                        struct pto_observe_range *number) {
+  const struct pto_cores_copy *copy;
+  const uint64_t addr = pto_cores_address(c, bytes.lo, &copy);
+  uint64_t size = sizeof(uint32_t);
+  if (copy->slot != PTO_OBSERVE_NO_SLOT) {
+    const struct pto_observe_param *param = pto_observe_nearest(c->o, addr, addr + 1);
+    if (!param || param->is_packed || param->element_bytes > sizeof(uint64_t) ||
+        !(PTO_DTYPE_BIT(c->o->call.payload->tensors[param - c->o->call.params].dtype) & PTO_DTYPES_INTEGER))
+      return false;
+    size = param->element_bytes;
+  }
+  number->lo = bytes.lo - (addr & (size - 1));
+  number->hi = number->lo + size;
+  return number->lo >= copy->base && bytes.hi <= number->hi;
+}
+
+/* What a stretch adds to the number, whatever that is; 0: it does something else. */
+static uint64_t find_added(struct pto_observe_cores *c, uint32_t of, struct pto_observe_range number, int status) {
+  uint64_t added[2];
+  c->counted = number;
+  c->is_counting = true;
+  for (uint64_t more = 0; more < 2; more++) {
+    c->count_more = more;
+    c->count_added = 0;
+    (void)matters(c, of, of + 1, ALL, status);
+    added[more] = c->count_added;
+  }
+  c->is_counting = false;
+  return added[0] == added[1] ? added[0] : 0;
+}
+
+static void ask_for_count(struct pto_observe_cores *c, struct pto_cores_finding *finding, int status) {
+  struct pto_observe_range number;
+  if (!find_number(c, finding->bytes, &number)) return;
+  const uint64_t own = find_added(c, finding->writer, number, status);
+  const uint64_t other = own ? find_added(c, finding->other, number, status) : 0;
+  if (!other) return;
+  finding->bytes = number;
+  finding->is_count = true;
+  finding->added = own == other ? own : 0;
+}
+
+/* Traces the run once more, by the instruction; false where that was done. */
+static bool find_words(struct pto_observe_cores *c) {
+  if (c->are_words_known) return false;
+  c->are_words_known = true;
+  c->are_words_partly = !pto_steps_begin((struct pto_steps_watch){on_reach, on_leave, c});
+  if (c->are_words_partly) return false;
+  c->is_stepping = true;
+  const struct pto_observe_outcome outcome = trace(c, c->schedule.is_reversed);
+  c->is_stepping = false;
+  c->are_words_partly |= !pto_steps_end();
+  if (outcome.caught) {
+    c->are_words_partly = true;
+    (void)trace(c, c->schedule.is_reversed);
+  }
+  c->is_too_large |= !pto_core_order_solve(&c->order);
+  return true;
+}
+
+/* Whether the core does not come to its poll where these bytes are other ones: they are what it looks for. */
+static bool goes_on(struct pto_observe_cores *c, uint32_t of, struct pto_observe_range bytes, int status) {
+  uint32_t next = of + 1;
+  while (next < c->order.count && c->order.records[next].previous != of) next++;
+  if (next == c->order.count || c->order.records[next].kind != PTO_CORE_POLLED) return false;
+  (void)matters(c, of, of + 1, bytes, status);
+  return c->has_strayed && c->strayed_at <= next;
+}
+
 /* One finding of the traced run; false where there is none. */
 static bool find_one(struct pto_observe_cores *c, int status) {
   if (tell_early_write(c)) return true;
@@ -534,8 +726,10 @@ static bool find_one(struct pto_observe_cores *c, int status) {
     if (differs || c->overwritten.lo < c->overwritten.hi || c->gives + 1 == PTO_CORES_VALUES || any_yields(c)) break;
   }
   if (c->overwritten.lo < c->overwritten.hi) {
-    if (are_atomic(c, c->overwritten)) return true;
-    tell(c, (struct pto_cores_finding){c->overwritten_by, c->overwriting, c->overwritten, .is_read = false});
+    if (find_words(c)) return true;
+    struct pto_cores_finding finding = {c->overwritten_by, c->overwriting, c->overwritten, .is_read = false};
+    ask_for_count(c, &finding, status);
+    tell(c, finding);
     return true;
   }
   if (!differs || c->o->call.is_unstable) return false; /* then it differs by itself */
@@ -543,7 +737,8 @@ static bool find_one(struct pto_observe_cores *c, int status) {
   if (c->first_race[of] == c->first_race[of + 1]) return false;
   struct pto_observe_range bytes = find_bytes(c, of, status);
   const uint32_t writer = find_writer(c, of, &bytes);
-  if (are_atomic(c, bytes)) return true;
+  if (find_words(c)) return true;
+  if (c->members[c->order.records[of].core].polls && goes_on(c, of, bytes, status)) return false;
   tell(c, (struct pto_cores_finding){writer, of, bytes, .is_read = true});
   return true;
 }
@@ -576,6 +771,7 @@ static bool list_members(struct pto_observe_cores *c) {
 /* The unit in one order of its cores.  What it came to, where that is not what the first run came to. */
 static struct pto_observe_outcome judge(struct pto_observe_cores *c, bool is_reversed) {
   const struct pto_observe_outcome outcome = trace(c, is_reversed);
+  c->are_words_known = c->are_words_partly = false;
   c->pattern = is_reversed ? PTO_OBSERVE_NEGATIVE : PTO_OBSERVE_POSITIVE;
   if (outcome.caught || c->is_too_large) return outcome;
   if (!pto_core_order_solve(&c->order)) c->is_too_large = true;

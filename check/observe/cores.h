@@ -16,6 +16,9 @@
  * A core that polls memory (pto_core_yield) reads what others write by intent.  Its looks that find nothing are left
  * out, it runs as early as it can, and it is given values that others write later instead of noise.
  *
+ * Before something is told, the run is traced again by the instruction (check/observe/steps.h): cores may order each
+ * other by atomic operations on a word.  A stretch has several parts then, with a race each.
+ *
  * What is left in flags and FIFOs at the end is told too, and cores that wait for ever.
  *
  * Owns its copies of what the unit writes, kept from unit to unit.  One thread.
@@ -29,8 +32,6 @@
 
 /* Races that are reported of one unit; more of it would say the same. */
 #define PTO_CORES_MOST_REPORTED 4u
-/* Words that atomic operations change; of further ones it is not asked. */
-#define PTO_CORES_MOST_ATOMIC 8u
 
 /* Memory that is copied: a page of the unit, or memory that the kernels of a block share. */
 struct pto_cores_copy {
@@ -90,24 +91,30 @@ struct pto_observe_cores {
   bool is_trial, has_strayed;
   enum pto_observe_pattern pattern;
   enum pto_cores_values gives;
-  size_t next_record;
+  size_t next_record, strayed_at;
   uint32_t first, end_record;        /* stretches that get them, */
   struct pto_observe_range selected; /* and bytes of the copies */
   uint32_t overwriting, overwritten_by;
   struct pto_observe_range overwritten; /* bytes that a stretch wrote over them; empty: none */
-  bool is_stepping;                     /* and what changes `stepped` is asked, */
-  struct pto_observe_range stepped;
-  /* Bytes of the copies that atomic operations alone change, in the run that was traced last. */
-  struct pto_observe_range atomic[PTO_CORES_MOST_ATOMIC];
-  uint32_t atomic_count;
+  /* A trial in which one stretch begins with `count_more` more in a whole number, and what it adds to that: */
+  bool is_counting;
+  struct pto_observe_range counted;
+  uint64_t count_begun, count_more, count_added;
+  /* Words that atomic operations change: */
+  uint32_t word_records; /* of the traced run */
+  bool is_stepping;      /* they are looked for, in a run that is traced; */
+  bool are_words_known;  /* they have been, in this order of cores; */
+  bool are_words_partly; /* and not in all of it, as that is too long */
 };
 
 /* What was found of two stretches. */
 struct pto_cores_finding {
   uint32_t writer, other; /* stretches */
   struct pto_observe_range bytes;
-  bool is_read; /* by the other one */
-  bool is_turn; /* `other` touches a sum before its turn; the writer is any block before */
+  bool is_read;   /* by the other one */
+  bool is_count;  /* both add to a whole number that the bytes are of, each what it adds to any, */
+  uint64_t added; /* which is this; 0: one adds more than the other */
+  bool is_turn;   /* `other` touches a sum before its turn; the writer is any block before */
 };
 
 /* check/observe/core_findings.c */
@@ -115,6 +122,9 @@ void pto_cores_report(struct pto_observe_cores *cores, const struct pto_cores_fi
 void pto_cores_report_left(struct pto_observe_cores *cores, const struct pto_core_left *left);
 /* The unit's results are others where its cores run in another order, and no race was found. */
 void pto_cores_report_order(struct pto_observe_cores *cores, const struct pto_observe_outcome *outcome);
+
+/* The last record of the stretch: its own, or that of the last operation on a word in it. */
+uint32_t pto_cores_last_part(const struct pto_observe_cores *cores, uint32_t record);
 
 /* Where a byte of the copies lies. */
 static inline const struct pto_cores_copy *pto_cores_copy_at(const struct pto_observe_cores *cores, uint64_t at) {

@@ -40,6 +40,7 @@ struct search {
   uint64_t last_run; /* of the call, that the search may make; 0: any */
   bool is_over;      /* it would have been more */
   bool is_short;     /* of memory */
+  bool any_matters;  /* all together do: then an element may by a special value alone */
   struct pto_observe_outcome effect;
   struct pto_observe_bytes *found;
 };
@@ -97,7 +98,8 @@ static uint32_t piece_of(const struct search *s, uint64_t element) {
 
 /* ---- questions ---- */
 
-/* Whether other values in elements [first, end) alone, of either kind of the pair, make a difference. */
+/* Whether other values in elements [first, end) alone, of either kind of the pair, make a difference.  Of that pair
+ * some are NaN, and of all together one is enough for what is multiplied by 0: so each is tried as NaN too. */
 static bool matters(struct search *s, uint64_t first, uint64_t end) {
   if (s->stuck_count == MOST_STUCK) return false;
   s->is_over |= s->last_run && s->o->call.runs >= s->last_run;
@@ -111,6 +113,8 @@ static bool matters(struct search *s, uint64_t first, uint64_t end) {
   struct pto_observe_outcome outcome = pto_observe_run_again(s->o, s->pattern, PTO_OBSERVE_NO_LOCAL);
   if (!outcome.differs)
     outcome = pto_observe_run_again(s->o, pto_observe_other_pattern(s->pattern), PTO_OBSERVE_NO_LOCAL);
+  if (!outcome.differs && s->any_matters && s->pattern < PTO_OBSERVE_NAN)
+    outcome = pto_observe_run_again(s->o, PTO_OBSERVE_NAN, PTO_OBSERVE_NO_LOCAL);
   if (outcome.caught == SIGVTALRM) s->stuck_count++;
   if (outcome.differs && !s->effect.differs) s->effect = outcome;
   return outcome.differs;
@@ -194,6 +198,7 @@ static bool search(struct pto_observation *o, enum pto_observe_pattern pattern, 
   if (runs) runs = pto_max_u64(RUNS_MIN, pto_min_u64(runs, BYTES_MAX / pto_max_u64(bytes, 1)));
   pto_observe_each_span(o, selected_kinds, take_piece, &s);
   const bool is_read = s.element_count && matters(&s, 0, s.element_count);
+  s.any_matters = is_read;
   if (is_read) {
     if (runs) search_all(&s, runs);
     found->is_unsearched = !runs;

@@ -18,7 +18,7 @@
  *   search.c          which bytes are read
  *   core_order.c      what orders the cores of a unit: vector clocks
  *   cores.c           bytes that cores touch with nothing to order them
- *   steps.c           which instructions change bytes: atomic operations
+ *   steps.c           operations on words, by the instruction
  *   task.c            what all units of a task come to
  *   places.c          what memory and tasks are called
  *   findings.c        sentences about accesses

@@ -145,7 +145,8 @@ static void print(const struct told *told) {
            told->tasks, pto_plural(told->tasks));
     if (rank_count) printf(" on %" PRIu32 " rank%s", rank_count, pto_plural(rank_count));
     if (summary->calls)
-      printf(" in %" PRIu64 " runs, %.1f times what the kernels take alone", summary->runs, factor_of(summary));
+      printf(" in %" PRIu64 " run%s, %.1f times what the kernels take alone", summary->runs, pto_plural(summary->runs),
+             factor_of(summary));
     putchar('\n');
     if (summary->outputs_left && pto_findings_is_clean(told->findings))
       printf("  %" PRIu64 " output%s written in part; no task reads the rest before another writes it\n",

@@ -10,7 +10,7 @@
 
 #define LONGEST_WAIT 256u /* characters that one entry takes at most, names of kernels being short */
 #define LONGEST_PLACE 144u
-#define COUNT_BYTES 32u /* "; and 4294967295 more" */
+#define COUNT_BYTES 80u /* ", and 4294967295 more cores of it likewise; and 4294967295 more" */
 
 /* "AIV0 on core 4" */
 static void add_seat(char *text, size_t size, const struct pto_core_seat *seat) {
@@ -106,6 +106,25 @@ size_t pto_core_wait_describe(const struct pto_core_wait *wait, char *text, size
   return strlen(text);
 }
 
+/* Whether two wait at the same barrier for the same core. */
+static bool is_likewise(const struct pto_core_wait *a, const struct pto_core_wait *b) {
+  return a->waits_for == PTO_WAITS_FOR_BARRIER && b->waits_for == PTO_WAITS_FOR_BARRIER &&
+         a->task_number == b->task_number && a->barrier == b->barrier && a->has_other == b->has_other &&
+         a->other.core == b->other.core && a->call == b->call;
+}
+
+static bool was_told(const struct pto_core_waits *waits, uint32_t i) {
+  for (uint32_t k = 0; k < i; k++)
+    if (is_likewise(&waits->waits[k], &waits->waits[i])) return true;
+  return false;
+}
+
+static void add_likewise(char *text, size_t size, const struct pto_core_waits *waits, uint32_t i) {
+  uint32_t count = 0;
+  for (uint32_t k = i + 1; k < waits->count; k++) count += is_likewise(&waits->waits[i], &waits->waits[k]);
+  if (count) pto_text_append(text, size, ", and %" PRIu32 " more core%s of it likewise", count, count > 1 ? "s" : "");
+}
+
 void pto_core_waits_describe(const struct pto_core_waits *waits, pto_core_wait_place *place, void *context, char *text,
                              size_t size) {
   const size_t longest = LONGEST_WAIT + (place ? LONGEST_PLACE : 0) + COUNT_BYTES;
@@ -113,6 +132,7 @@ void pto_core_waits_describe(const struct pto_core_waits *waits, pto_core_wait_p
   uint32_t more = waits->more;
   *text = '\0';
   for (uint32_t i = 0; i < waits->count; i++) {
+    if (was_told(waits, i)) continue;
     if (size - strlen(text) < longest) {
       more++;
       continue;
@@ -120,6 +140,7 @@ void pto_core_waits_describe(const struct pto_core_waits *waits, pto_core_wait_p
     pto_text_append(text, size, "%s", separator);
     add_wait(text, size, &waits->waits[i]);
     if (place) place(context, &waits->waits[i], text, size);
+    add_likewise(text, size, waits, i);
     separator = "; ";
   }
   if (more) pto_text_append(text, size, "; and %" PRIu32 " more", more);

@@ -76,6 +76,22 @@ static void each_wait_has_its_place(void **state) {
                       "polls at line 41");
 }
 
+static void cores_at_one_barrier_are_said_once(void **state) {
+  static struct pto_core_waits waits = {.count = 4};
+  char text[768];
+  for (uint32_t i = 0; i < 4; i++) {
+    waits.waits[i] = (struct pto_core_wait){
+        WHO, .waits_for = PTO_WAITS_FOR_BARRIER, .barrier = 1, .arrived = 3, .expected = 4, OTHER(PTO_SEAT_RETURNED)};
+    waits.waits[i].who.core = (uint16_t)(6 + i);
+  }
+  waits.waits[3].barrier = 2;
+  pto_core_waits_describe(&waits, NULL, NULL, text, sizeof text);
+  assert_string_equal(text, "cores wait for ever: task 7 (sum) block 2 AIV0 on core 6 waits at barrier 1 with 3 of 4, "
+                            "without block 1 AIV1 on core 5, which has returned after 0 barriers, and 2 more cores of "
+                            "it likewise; task 7 (sum) block 2 AIV0 on core 9 waits at barrier 2 with 3 of 4, without "
+                            "block 1 AIV1 on core 5, which has returned after 0 barriers");
+}
+
 static void a_role_that_is_none_has_no_name(void **state) {
   assert_string_equal(pto_role_name(PTO_ROLE_AIV1), "AIV1");
   assert_string_equal(pto_role_name(PTO_ROLE_COUNT), "?");
@@ -85,6 +101,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(each_kind_has_its_sentence),
       cmocka_unit_test(each_wait_has_its_place),
+      cmocka_unit_test(cores_at_one_barrier_are_said_once),
       cmocka_unit_test(a_role_that_is_none_has_no_name),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,6 +25,15 @@ RUN(sum_grid) { /* rows of x, each too long by a mistake, with the strides that 
 }
 KERNEL(sum_grid, 3, IN, OUT);
 
+RUN(sum_masked) { /* in vectors of 8, of which the last may have lanes times 0 */
+  const uint64_t n = numel(a, 0), end = MISTAKE(a) ? pto_align_up(n, 8) : n;
+  float sum = 0;
+  for (uint64_t i = 0; i < end; i++) sum += X(a, 0)[i] * (i < n ? 1.0f : 0.0f);
+  X(a, 1)[0] = sum;
+  return 0;
+}
+KERNEL(sum_masked, 3, IN, OUT);
+
 RUN(sum_dense) { /* forgets the stride of x, or does not */
   const uint64_t stride = MISTAKE(a) ? 1 : a->tensors[0].strides[0];
   float sum = 0;
@@ -261,6 +270,10 @@ BODY(reads_past_array) {
   struct pto_tensor z = fresh(rt, PTO_FLOAT32, 4096);
   return two(rt, &copy_kernel, &w.ta, &z, w.mistake);
 }
+BODY(reads_past_times_0) {
+  struct pto_tensor x = part(&w.ta, 0, 20, 1), z = part(&w.tout, 0, 1, 1);
+  return two(rt, &sum_masked_kernel, &x, &z, w.mistake);
+}
 BODY(reads_past_a_tile) {
   const uint64_t grid[] = {64, 64};
   struct pto_tensor g = pto_tensor_reshape(&w.ta, 2, grid), z = part(&w.tout, 0, 1, 1);
@@ -392,6 +405,9 @@ static const struct planted planted[] = {
     {"a read behind a view is found, fp16", reads_past_f16, {{"read outside", "reads bytes [80, 82) of array a"}}},
     {"a read behind a view is found, i8", reads_past_i8, {{"read outside", "reads bytes [40, 41) of array a"}}},
     {"a read behind an array is found", reads_past_array, {{"read outside", "reads bytes [16384, 16388) of array a"}}},
+    {"each of the reads that are multiplied by 0 is found",
+     reads_past_times_0,
+     {{"read outside", "reads bytes [80, 96) of array a", "right behind param 0 x"}}},
     {"reads between the rows of a tile are found",
      reads_past_a_tile,
      {{"read outside", "reads bytes [1088, 1092), [1344, 1348) of array a"}}},

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The planted bugs between cores of one task (tests/planted/planted_cores.c): `check --observe` finds each, says what
- * it is, which cores and bytes, and what to add, and says nothing else; of the clean twin it says nothing.
+ * The planted bugs between cores of one task (tests/planted/planted_cores.c and planted_words.c): `check --observe`
+ * finds each, says what it is, which cores and bytes, and what to add, and says nothing else; of the clean twin it says
+ * nothing.
  *
  * All in one process.  A word as argument runs the bugs that contain it, and prints what is said of them.
  */
@@ -22,36 +23,47 @@
 #include <tests/planted/planted_list.h>
 
 struct planted_row {
-  const char *bug, *kind;
+  const char *program, *bug, *kind;
   int64_t param;
   const char *words[2], *remedy;
 };
 static struct planted_row rows[] = {
-#define X(bug, kind, param, who, whom, remedy) {#bug, kind, param, {who, whom}, remedy},
+#define X(bug, kind, param, who, whom, remedy) {NULL, #bug, kind, param, {who, whom}, remedy},
     PLANTED_CORES_LIST(X)
 #undef X
+#ifdef __x86_64__ /* elsewhere atomic operations are not seen */
+#define X(bug, kind, param, who, whom, remedy) {"planted_words", #bug, kind, param, {who, whom}, remedy},
+        PLANTED_WORDS_LIST(X)
+#undef X
+#endif
 };
 
+static char folder[2048]; /* of the build */
 static char program[4096];
 static bool is_printing;
 
-static void find_program(void) {
+static void find_folder(void) {
   const char *build = getenv("PTO_BUILD_DIR");
-  char folder[2048];
-  if (!build) {
+  if (build) {
+    snprintf(folder, sizeof folder, "%s", build);
+  } else {
     const ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
     assert_true(length > 0);
     folder[length] = '\0';
     for (int up = 0; up < 4; up++) *strrchr(folder, '/') = '\0';
-    build = folder;
   }
-  snprintf(program, sizeof program, "%s/planted/planted_cores.so", build);
+}
+
+/* NULL: planted_cores. */
+static void name_program(const char *name) {
+  snprintf(program, sizeof program, "%s/planted/%s.so", folder, name ? name : "planted_cores");
 }
 
 static struct pto_observed observed;
 
 static void judge(const struct planted_row *row, bool is_buggy) {
   const char *settings[] = {is_buggy ? "bug=1" : "bug=0"};
+  name_program(row->program);
   /* What a core may take that polls for ever. */
   const struct pto_config config = {.size = sizeof config, .timeout_ms = strncmp(row->bug, "poll_", 5) ? 0 : 500};
   const struct pto_session_options options = {.size = sizeof options,
@@ -150,6 +162,7 @@ static void test_a_way_that_is_known_is_told_alone(void **state) {
 
 /* All orders of the cores' steps: the two calls of the mistake are in different ones. */
 static void explore(const char *bug, bool is_buggy, struct pto_explored *explored) {
+  name_program(NULL);
   const char *settings[] = {is_buggy ? "bug=1" : "bug=0"};
   const struct pto_session_options options = {
       .size = sizeof options, .program = program, .case_name = bug, .settings = {.items = settings, .count = 1}};
@@ -183,7 +196,7 @@ static char names[PTO_ARRAY_LENGTH(tests)][96];
 
 int main(int argc, char **argv) {
   size_t count = 0;
-  find_program();
+  find_folder();
   is_printing = argc > 1;
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(rows); i++)
     for (int is_twin = 0; is_twin <= 1; is_twin++) {

@@ -298,8 +298,8 @@
   X(poll_first, "stuck", PLANTED_ANY, "AIV0 on core 1 runs for ever without a call of pto/core.h",                     \
     "it may poll what another core writes", "pto_core_yield(args, false)` in the loop of AIV0")                        \
   X(middle_value, "cores", 0, "AIV0 writes bytes [0, 4) of array x", "AIC reads them", "before the read of AIC")       \
-  X(plain_count, "cores", PLANTED_ANY, "bytes [0, 1) of the shared memory of key 6", "writes them too",                \
-    "pto_core_signal(args")                                                                                            \
+  X(plain_count, "cores", PLANTED_ANY, "bytes [0, 4) of the shared memory of key 6", "writes them too",                \
+    "let each core add with `__atomic_fetch_add(at, 1, __ATOMIC_RELAXED)`")                                            \
   X(late_lock, "cores", 0, "bytes [0, 4) of array x", "in another order", "pto_core_wait")                             \
   X(torn_read, "cores", 1, "of array z", "in another order", "pto_core_wait")                                          \
   X(early_add, "cores", 0, "AIV0 writes bytes [0, 4) of array x", "before its turn", "pto_core_turn(args)")            \
@@ -332,6 +332,17 @@
     "AIV1 on core 2 waits for an element from AIV0", "let AIV1 push to AIV0")                                          \
   X(all_flags, "cores", 0, "AIV0 writes bytes [0, 64) of array x", "AIV1 reads them",                                  \
     "order the two with `pto_core_barrier(args)`, as all 16 flags of AIV1 are in use")
+
+/* The same of tests/planted/planted_words.c. */
+#define PLANTED_WORDS_LIST(X)                                                                                          \
+  X(early_rise, "cores", 0, "writes bytes [64, 128) of array x", "which comes before it wrote them",                   \
+    "move the atomic operation of AIV0 at planted_words.c:")                                                           \
+  X(early_sum, "cores", 0, "writes bytes [64, 128) of array x", "AIC reads them",                                      \
+    "move the read of AIC behind the atomic operation of AIC at planted_words.c:")                                     \
+  X(half_ready, "cores", 0, "AIV0 writes bytes [32, 64) of array x", "AIV1 reads them",                                \
+    "behind the write of AIV0 and `pto_core_wait(args, 0)` before the read of AIV1")                                   \
+  X(behind_lock, "cores", PLANTED_ANY, "bytes [4, 8) of the shared memory of key 1",                                   \
+    "after its atomic operation at planted_words.c:", "let each core add with `__atomic_fetch_add(at, 1, ")
 
 #define PLANTED_PIPELINE_LIST(X)                                                                                       \
   X("planted_pipeline", "slot_given_early", PLANTED_OBSERVE, "cores", 1, 1, PLANTED_ANY, PLANTED_ANY)                  \
