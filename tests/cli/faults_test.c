@@ -48,7 +48,7 @@ enum {
   MORE_POINTS = 2,   /* of commands with + */
   CHOSEN_POINTS = 0, /* in place of a number: those that failing_points_choose says */
   ROOMS = 8,
-  CPU_SECONDS = 5, /* after which a command has an endless loop */
+  CPU_SECONDS = 2, /* after which a command has an endless loop; each takes tenths of one */
   PATIENCE_SECONDS = 120,
   MOST_WORDS = 40,
   ERR_BYTES = 1 << 16, /* that are looked at */
