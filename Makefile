@@ -379,7 +379,7 @@ REACHING := $(filter-out $(B)/tests/tests/runtime/system_matrix_test,$(TESTS_BUI
 mutants: ## the runtime broken in one place at a time, and the tests that notice
 	@scripts/deps
 	$(AGAIN) CC=clang COVERAGE=1 tests
-	@scripts/coverage --reach build-clang-coverage $(REACHING:$(B)/%=build-clang-coverage/%)
+	@scripts/coverage --reach build-clang-coverage $(patsubst $(B)/%,build-clang-coverage/%,$(REACHING))
 	$(AGAIN) run-mutants
 REACH := build-clang-coverage/reach
 run-mutants: tests
