@@ -374,8 +374,8 @@ adopt-sources: ## compiles the orchestrations of SIMPLER=DIR, or the expected te
 	$(if $(SIMPLER),@scripts/adopt_sources $(SIMPLER))
 	$(if $(PYPTO),@scripts/adopt_sources --pypto $(PYPTO))
 
-# The tests that mutants are tried with: one takes as long as all others together, and scripts, but one, ask more of the machine.
-REACHING := $(filter-out $(B)/tests/tests/runtime/system_matrix_test,$(TESTS_BUILT) $(REPLAYS)) tests/cli/planted_ranks_test.sh
+# The tests that mutants are tried with: two take as long as all others together, and scripts, but one, ask more of the machine.
+REACHING := $(filter-out %/system_matrix_test %/elementwise_exhaustive_test,$(TESTS_BUILT) $(REPLAYS)) tests/cli/planted_ranks_test.sh
 mutants: ## the runtime broken in one place at a time, and the tests that notice
 	@scripts/deps
 	$(AGAIN) CC=clang COVERAGE=1 tests

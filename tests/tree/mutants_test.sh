@@ -76,7 +76,8 @@ unreached: what no test runs
   runtime/task/most.c
   s/return 1/return 2/
 END
-export MUTANT_CC=cc MUTANT_FLAGS='-I. -O1 -g0' MUTANT_LINK='cc -fuse-ld=lld' MUTANT_LIBS='' AR=ar MUTANT_REACH=build/reach
+has_lld() { command -v ld.lld >/dev/null; } # here another linker does too
+export MUTANT_CC=cc MUTANT_FLAGS='-I. -O1 -g0' MUTANT_LINK="cc $(has_lld && echo -fuse-ld=lld)" MUTANT_LIBS='' AR=ar MUTANT_REACH=build/reach
 compiled() { cc -I. -O1 -MMD -MP -c -o "build/obj/${1%.c}.o" "$1"; }
 compiled runtime/task/most.c && compiled runtime/task/most_test.c && ar rcsP build/libpto.a build/obj/runtime/task/most.o &&
   ar rcs build/libsupport.a && ar rcs build/libptotools.a && ar rcs build/libptosim.a && touch build/flags &&
@@ -198,7 +199,7 @@ cd "$top" || exit 1
 unset MUTANT_CC MUTANT_FLAGS MUTANT_LINK MUTANT_LIBS AR MUTANT_REACH
 
 # ---- the runtime itself, with the objects that are there already ------------------------------------------------------------------
-if [ "${PTO_BUILD_DIR:-build}" = build ] && [ -x build/tests/runtime/memory/heap_ring_test ]; then
+if [ "${PTO_BUILD_DIR:-build}" = build ] && has_lld && [ -x build/tests/runtime/memory/heap_ring_test ]; then
   printf "%s 0.1\n" runtime/{memory/heap_ring,task/task_ring}_test >"$work/tests"
   printf "%s 1 1 2\n" runtime/{memory/heap_ring,task/task_ring}.c >"$work/lines" # of changes of any line
   make --no-print-directory run-mutants MUTANT='free-heap-early retire-out-of-order' REACH="$work" >"$work/run" 2>&1
