@@ -374,12 +374,17 @@ adopt-sources: ## compiles the orchestrations of SIMPLER=DIR, or the expected te
 	$(if $(SIMPLER),@scripts/adopt_sources $(SIMPLER))
 	$(if $(PYPTO),@scripts/adopt_sources --pypto $(PYPTO))
 
+# The tests that mutants are tried with: two take as long as all others together, and scripts, but one, ask more of the machine.
+REACHING := $(filter-out %/system_matrix_test %/elementwise_exhaustive_test,$(TESTS_BUILT) $(REPLAYS)) tests/cli/planted_ranks_test.sh
 mutants: ## the runtime broken in one place at a time, and the tests that notice
 	@scripts/deps
+	$(AGAIN) CC=clang COVERAGE=1 tests
+	@scripts/coverage --reach build-clang-coverage $(patsubst $(B)/%,build-clang-coverage/%,$(REACHING))
 	$(AGAIN) run-mutants
+REACH := build-clang-coverage/reach
 run-mutants: tests
-	@MUTANT_CC='$(CC)' MUTANT_FLAGS='$(ALL_CFLAGS) -g0' MUTANT_LINK='$(LINK) -Wl,-S' MUTANT_LIBS='$(LIBS) -lcmocka' AR='$(AR)' \
-	  scripts/mutants --build $(B) $(if $(MUTANTS),--count $(MUTANTS)) $(if $(SEED),--seed $(SEED)) $(if $(MUTANT),--only '$(MUTANT)') $(if $(SHARD),--shard $(SHARD))
+	@MUTANT_CC='$(CC)' MUTANT_FLAGS='$(ALL_CFLAGS) -g0' MUTANT_LINK='$(LINK) -fuse-ld=lld -Wl,-S' MUTANT_LIBS='$(LIBS) -lcmocka' AR='$(AR)' \
+	  MUTANT_REACH='$(REACH)' scripts/mutants --build $(B) $(if $(MUTANTS),--count $(MUTANTS)) $(if $(SEED),--seed $(SEED)) $(if $(MUTANT),--only '$(MUTANT)') $(if $(SHARD),--shard $(SHARD))
 
 assurance: all ## what takes hours and says how much the tests can be relied on: docs/assurance.md (ONLY="soak pairs")
 	$(AGAIN) tests

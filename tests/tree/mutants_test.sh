@@ -15,8 +15,9 @@ tree=$work/tree
 mkdir -p "$tree"/{runtime/{tensor,memory,task,deps,sched},sim,tests/mutants,build/{obj,tests}/runtime/task}
 cd "$tree" || exit 1
 cat >sim/most.h <<'END'
+enum { TIMES = 2 };
 static inline int twice(int x) {
-  return x * 2;
+  return x * TIMES;
 }
 END
 echo 'static inline int none(int x) { return x * 2; }' >sim/alone.h
@@ -29,6 +30,8 @@ int most(const int *x, int count) {
     if (x[i] > best) best = x[i]; /* > is no operator */
   return twice(best);
 }
+int never(void);
+int never(void) { return 1; }
 END
 cat >runtime/task/most_test.c <<'END'
 #include <stdio.h>
@@ -40,7 +43,11 @@ int main(void) {
   return !passed;
 }
 END
-echo 'task sim: runtime/task/most_test' >tests/mutants/killers.list
+# What scripts/coverage --reach says of it, but for a test that does not run this.
+mkdir build/reach
+printf '%s 0.01\n' runtime/task/other_test runtime/task/most_test >build/reach/tests
+printf 'runtime/task/most.c %s\n' '3 2' '4 2' '5 2' '6 2' '7 2' '8 2' '10' >build/reach/lines
+printf 'sim/most.h %s\n' '2 2' '3 2' '4 2' >>build/reach/lines
 echo 'task/most.c relational :: if (x[i] > best) best = x[i]; :: an equal one is as good' >tests/mutants/equivalent.list
 cat >tests/mutants/named.list <<'END'
 # A comment.
@@ -58,15 +65,19 @@ endless: never comes back
   s/i\+\+/i += 0 * count/
 thrice: in a header
   sim/most.h
-  s/x \* 2/x * 3/
+  s/= 2/= 3/
 alone: in a header that nothing includes
   sim/alone.h
   s/x \* 2/x * 3/
 unseen: what no test looks at
   runtime/task/most.c
   s/int best = x\[0\]/int best = -1/
+unreached: what no test runs
+  runtime/task/most.c
+  s/return 1/return 2/
 END
-export MUTANT_CC=cc MUTANT_FLAGS='-I. -O1 -g0' MUTANT_LINK=cc MUTANT_LIBS='' AR=ar
+has_lld() { command -v ld.lld >/dev/null; } # here another linker does too
+export MUTANT_CC=cc MUTANT_FLAGS='-I. -O1 -g0' MUTANT_LINK="cc $(has_lld && echo -fuse-ld=lld)" MUTANT_LIBS='' AR=ar MUTANT_REACH=build/reach
 compiled() { cc -I. -O1 -MMD -MP -c -o "build/obj/${1%.c}.o" "$1"; }
 compiled runtime/task/most.c && compiled runtime/task/most_test.c && ar rcsP build/libpto.a build/obj/runtime/task/most.o &&
   ar rcs build/libsupport.a && ar rcs build/libptotools.a && ar rcs build/libptosim.a && touch build/flags &&
@@ -83,7 +94,7 @@ holds 'a mutant that a test notices is killed by it' has_outcome 'killed +smalle
 holds 'the same machine code is no mutant' has_outcome 'same code +same-code'
 holds 'what does not compile is no mutant' has_outcome 'no program +no-program'
 holds 'an endless loop is noticed' has_outcome 'killed +endless +most_test: takes too long'
-holds 'a header changes all that includes it' has_outcome 'killed +thrice +most_test: test_the_most_is_found'
+holds 'a line of a header that is no code changes all that includes it' has_outcome 'killed +thrice +most_test: test_the_most_is_found'
 holds 'a generated mutant is made again by its name' has_outcome '(killed|survived|same code) +task/most.c:5:constant'
 holds 'its line is changed as the name says' has_outcome 'killed +task/most.c:5:negate'
 rm build/mutants/usual/* # what it takes is measured from here on
@@ -91,6 +102,8 @@ sed -i '/^endless:/,+2d' tests/mutants/named.list
 holds 'a named survivor is an error' leaves_with 1 mutants --only unseen
 holds 'one that no test notices survives' has_outcome 'survived +unseen'
 holds 'a survivor is shown' has_outcome '    what no test looks at'
+holds 'a line that no test runs survives' leaves_with 1 mutants --only unreached
+holds 'and it is told that none does' has_outcome 'survived +unreached +no test runs the line'
 holds 'one that no source has is an error' leaves_with 2 mutants --only alone
 holds 'and is told' has_outcome 'untried +alone +alone.h: no source has it'
 holds 'a killed one is none' leaves_with 0 mutants --only smallest
@@ -168,12 +181,28 @@ compiled runtime/task/most_test.c
 holds 'a test that does not link without a mutant kills none' leaves_with 2 mutants --only smallest
 sed -i 's/x\\\[i\\\] > best/x\\[i\\] >= best/' tests/mutants/named.list
 holds 'a rule that changes nothing is an error' leaves_with 1 mutants --check
+# What a coverage build says of the tree is what stands above, without the other test.
+if command -v clang >/dev/null && clang -fprofile-instr-generate -x c -o /dev/null - <<<'int main(void) { return 0; }' 2>/dev/null; then
+  mkdir -p scripts build-cover/tests/runtime/task
+  cp "$top"/scripts/{coverage,run_tests} scripts
+  program=build-cover/tests/runtime/task/most_test
+  sed -i '/^int elsewhere/d' runtime/task/most_test.c
+  clang -I. -fprofile-instr-generate -fcoverage-mapping -o $program runtime/task/most.c runtime/task/most_test.c || exit 1
+  touch -d '1 minute ago' build-cover/ptosim $program
+  holds 'a coverage build says which test runs which line' scripts/coverage --reach build-cover $program
+  holds 'of each line that is code' cmp <(sed 's/ 2$/ 1/' build/reach/lines) build-cover/reach/lines
+  touch build-cover/before
+  scripts/coverage --reach build-cover $program
+  holds 'what is not newer is not run again' test ! build-cover/profiles/runtime-task-most_test/time -nt build-cover/before
+fi
 cd "$top" || exit 1
-unset MUTANT_CC MUTANT_FLAGS MUTANT_LINK MUTANT_LIBS AR
+unset MUTANT_CC MUTANT_FLAGS MUTANT_LINK MUTANT_LIBS AR MUTANT_REACH
 
 # ---- the runtime itself, with the objects that are there already ------------------------------------------------------------------
-if [ "${PTO_BUILD_DIR:-build}" = build ] && [ -x build/tests/runtime/memory/heap_ring_test ]; then
-  make --no-print-directory run-mutants MUTANT='free-heap-early retire-out-of-order' >"$work/run" 2>&1
+if [ "${PTO_BUILD_DIR:-build}" = build ] && has_lld && [ -x build/tests/runtime/memory/heap_ring_test ]; then
+  printf "%s 0.1\n" runtime/{memory/heap_ring,task/task_ring}_test >"$work/tests"
+  printf "%s 1 1 2\n" runtime/{memory/heap_ring,task/task_ring}.c >"$work/lines" # of changes of any line
+  make --no-print-directory run-mutants MUTANT='free-heap-early retire-out-of-order' REACH="$work" >"$work/run" 2>&1
   holds 'a heap that frees early is noticed' grep -qE '^killed +free-heap-early ' "$work/run"
   holds 'retirement out of order is noticed' grep -qE '^killed +retire-out-of-order ' "$work/run"
 fi
