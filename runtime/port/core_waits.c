@@ -106,11 +106,11 @@ size_t pto_core_wait_describe(const struct pto_core_wait *wait, char *text, size
   return strlen(text);
 }
 
-/* Whether two wait at the same barrier for the same core. */
+/* Whether two of one kernel wait at the same barrier for the same core. */
 static bool is_likewise(const struct pto_core_wait *a, const struct pto_core_wait *b) {
   return a->waits_for == PTO_WAITS_FOR_BARRIER && b->waits_for == PTO_WAITS_FOR_BARRIER &&
-         a->task_number == b->task_number && a->barrier == b->barrier && a->has_other == b->has_other &&
-         a->other.core == b->other.core && a->call == b->call;
+         a->task_number == b->task_number && strcmp(a->kernel, b->kernel) == 0 && a->barrier == b->barrier &&
+         a->has_other == b->has_other && a->other.core == b->other.core && a->call == b->call;
 }
 
 static bool was_told(const struct pto_core_waits *waits, uint32_t i) {

@@ -83,8 +83,8 @@ struct pto_core_waits {
 size_t pto_core_wait_describe(const struct pto_core_wait *wait, char *text, size_t size);
 /* Adds where a wait's call stands, " (it waits at a.c:41)"; nothing where that is not known. */
 typedef void pto_core_wait_place(void *context, const struct pto_core_wait *wait, char *text, size_t size);
-/* "cores wait for ever: …; …; and 5 more", as many as there is room for.  Cores that wait at one barrier for the same
- * core are one entry.  `place` NULL: without places. */
+/* "cores wait for ever: …; …; and 5 more", as many as there is room for.  Cores of one kernel that wait at one
+ * barrier for the same core are one entry.  `place` NULL: without places. */
 void pto_core_waits_describe(const struct pto_core_waits *waits, pto_core_wait_place *place, void *context, char *text,
                              size_t size);
 

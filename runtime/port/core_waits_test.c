@@ -92,6 +92,20 @@ static void cores_at_one_barrier_are_said_once(void **state) {
                             "block 1 AIV1 on core 5, which has returned after 0 barriers");
 }
 
+static void those_for_whom_there_is_no_room_are_counted(void **state) {
+  static struct pto_core_waits waits = {.count = 6, .more = 10};
+  char text[512];
+  for (uint32_t i = 0; i < 6; i++)
+    waits.waits[i] = (struct pto_core_wait){WHO, .waits_for = PTO_WAITS_FOR_FLAG, .flag = (uint8_t)i};
+  pto_core_waits_describe(&waits, NULL, NULL, text, sizeof text);
+  const char *more = strstr(text, "; and ");
+  assert_non_null(more);
+  uint32_t told = 0;
+  for (const char *at = text; (at = strstr(at, "task 7")) != NULL; at++) told++;
+  assert_in_range(told, 1, 5);
+  assert_int_equal(strtoul(more + strlen("; and "), NULL, 10), 16 - told);
+}
+
 static void a_role_that_is_none_has_no_name(void **state) {
   assert_string_equal(pto_role_name(PTO_ROLE_AIV1), "AIV1");
   assert_string_equal(pto_role_name(PTO_ROLE_COUNT), "?");
@@ -102,6 +116,7 @@ int main(void) {
       cmocka_unit_test(each_kind_has_its_sentence),
       cmocka_unit_test(each_wait_has_its_place),
       cmocka_unit_test(cores_at_one_barrier_are_said_once),
+      cmocka_unit_test(those_for_whom_there_is_no_room_are_counted),
       cmocka_unit_test(a_role_that_is_none_has_no_name),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
