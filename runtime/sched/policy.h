@@ -69,6 +69,7 @@ static inline void pto_policy_pop(struct pto_ready_queue *queue) {
     queue->tail--;
   else
     queue->head++;
+  if (queue->head == queue->tail) queue->head = queue->tail = 0; /* the same few lines again, not all of its memory */
 }
 
 #endif

@@ -12,6 +12,7 @@
 #include <runtime/base/base.h>
 
 struct pto_ready_item {
+  uint64_t ready_at; /* in virtual time: the port's clock when it became ready */
   uint32_t slot;
   uint32_t order; /* of becoming ready; compared by difference */
 };

@@ -28,11 +28,11 @@ static void make(void) {
 }
 
 static void push(uint32_t slot) {
-  pto_ready_queue_push(&queue, (struct pto_ready_item){slot, slot + 1000});
+  pto_ready_queue_push(&queue, (struct pto_ready_item){.slot = slot, .order = slot + 1000});
   model.slots[model.count++] = slot;
 }
 static void push_front(uint32_t slot) {
-  pto_ready_queue_push_front(&queue, (struct pto_ready_item){slot, slot + 1000});
+  pto_ready_queue_push_front(&queue, (struct pto_ready_item){.slot = slot, .order = slot + 1000});
   memmove(model.slots + 1, model.slots, model.count++ * sizeof model.slots[0]);
   model.slots[0] = slot;
 }
@@ -72,6 +72,20 @@ static void test_a_task_that_is_put_back_is_the_next_of_fifo(void **state) {
   push_front(7);
   assert_int_equal(take(PTO_POLICY_FIFO, &rng), 7);
   assert_int_equal(take(PTO_POLICY_LIFO, &rng), 2);
+}
+
+/* So that a long run touches a few lines of a queue's memory, and not a page after another. */
+static void test_an_empty_queue_begins_at_its_first_place(void **state) {
+  (void)state;
+  struct pto_rng rng = {1};
+  make();
+  queue.head = queue.tail = 0;
+  memset(items, 0xff, sizeof items);
+  for (uint32_t i = 0; i < 3 * CAPACITY; i++) {
+    push(i);
+    model_remove(take(PTO_POLICY_FIFO, &rng));
+  }
+  for (uint32_t i = 1; i < CAPACITY; i++) assert_int_equal(items[i].slot, UINT32_MAX);
 }
 
 static void test_a_queue_takes_as_many_items_as_it_has_places(void **state) {
@@ -139,6 +153,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_fifo_takes_the_front_and_lifo_the_back),
       cmocka_unit_test(test_a_task_that_is_put_back_is_the_next_of_fifo),
+      cmocka_unit_test(test_an_empty_queue_begins_at_its_first_place),
       cmocka_unit_test(test_a_queue_takes_as_many_items_as_it_has_places),
       cmocka_unit_test(test_every_item_of_a_queue_is_the_random_choice_of_some_seed),
       cmocka_unit_test(test_a_random_choice_stays_chosen_while_others_are_pushed),

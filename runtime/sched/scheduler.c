@@ -44,14 +44,13 @@ bool pto_scheduler_init(struct pto_scheduler *scheduler, struct pto_port *port, 
                         enum pto_policy policy, uint64_t seed) {
   *scheduler = (struct pto_scheduler){.port = port, .rings = rings, .policy = policy, .seed = seed};
   uint32_t capacity = rings->window * PTO_RING_COUNT;
-  const uint64_t queue_bytes = (uint64_t)capacity * PTO_QUEUE_COUNT * sizeof(struct pto_ready_item);
-  if (!pto_reserve_init(&scheduler->memory, queue_bytes + capacity * sizeof *scheduler->ready_at)) return false;
+  if (!pto_reserve_init(&scheduler->memory, (uint64_t)capacity * PTO_QUEUE_COUNT * sizeof(struct pto_ready_item)))
+    return false;
   struct pto_ready_item *at = scheduler->memory.addr;
   for (uint32_t i = 0; i < PTO_QUEUE_COUNT; i++) {
     scheduler->queues[i].items = at + (uint64_t)i * capacity;
     scheduler->queues[i].mask = capacity - 1;
   }
-  scheduler->ready_at = (uint64_t *)(void *)(at + (uint64_t)PTO_QUEUE_COUNT * capacity);
   if (!pto_core_tracker_init(&scheduler->cores, port)) return false;
   pto_scheduler_reset(scheduler);
   return true;
@@ -90,28 +89,24 @@ static uint32_t queue_of(const struct pto_task_slot *slot) {
   return slot->shape + (slot->flags & PTO_TASK_SYNC_START ? PTO_SHAPE_COUNT : 0);
 }
 
-static inline void note_ready(struct pto_scheduler *scheduler, uint32_t slot_index) {
-  if (PTO_UNLIKELY(scheduler->port->is_virtual)) scheduler->ready_at[slot_index] = scheduler->port->clock;
-}
-static inline uint64_t ready_at(const struct pto_scheduler *scheduler, uint32_t slot_index) {
-  return PTO_UNLIKELY(scheduler->port->is_virtual) ? scheduler->ready_at[slot_index] : 0;
+static inline struct pto_ready_item ready_now(struct pto_scheduler *scheduler, uint32_t slot_index) {
+  const uint64_t at = PTO_UNLIKELY(scheduler->port->is_virtual) ? scheduler->port->clock : 0;
+  return (struct pto_ready_item){at, slot_index, scheduler->next_order++};
 }
 
 void pto_scheduler_enqueue(struct pto_scheduler *scheduler, uint32_t slot_index) {
   struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
   PTO_ASSERT(slot->state == PTO_TASK_WAITING);
   slot->state = PTO_TASK_READY;
-  note_ready(scheduler, slot_index);
   uint32_t queue = queue_of(slot);
-  pto_ready_queue_push(&scheduler->queues[queue], (struct pto_ready_item){slot_index, scheduler->next_order++});
+  pto_ready_queue_push(&scheduler->queues[queue], ready_now(scheduler, slot_index));
   scheduler->nonempty |= 1u << queue;
   scheduler->ready_count++;
 }
 
 void pto_scheduler_requeue(struct pto_scheduler *scheduler, uint32_t slot_index) {
   uint32_t queue = queue_of(&scheduler->rings->slots[slot_index]);
-  note_ready(scheduler, slot_index);
-  pto_ready_queue_push_front(&scheduler->queues[queue], (struct pto_ready_item){slot_index, scheduler->next_order++});
+  pto_ready_queue_push_front(&scheduler->queues[queue], ready_now(scheduler, slot_index));
   scheduler->nonempty |= 1u << queue;
   scheduler->ready_count++;
 }
@@ -130,15 +125,16 @@ static bool is_called(const struct pto_scheduler *scheduler, const struct pto_pa
   return is_remote || !scheduler->port->skips_kernels;
 }
 
-static void send(struct pto_scheduler *scheduler, uint32_t slot_index, uint32_t core, uint32_t role, uint8_t flags) {
-  const struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
+static void send(struct pto_scheduler *scheduler, struct pto_ready_item item, uint32_t core, uint32_t role,
+                 uint8_t flags) {
+  const struct pto_task_slot *slot = &scheduler->rings->slots[item.slot];
   flags |= (uint8_t)((slot->block_count > 1 ? PTO_MESSAGE_BLOCKS : 0) |
                      (slot->flags & PTO_TASK_WAITS && is_called(scheduler, slot->payload) ? PTO_MESSAGE_WAITS : 0));
   const struct pto_message message =
-      pto_scheduler_message(slot->payload, slot_index, core, role, slot->block_count - slot->blocks_left, flags);
+      pto_scheduler_message(slot->payload, item.slot, core, role, slot->block_count - slot->blocks_left, flags);
   PTO_ASSERT(scheduler->done_count < PTO_SCHEDULER_DONE);
   scheduler->done_count +=
-      pto_scheduler_send(scheduler, &message, ready_at(scheduler, slot_index), &scheduler->done[scheduler->done_count]);
+      pto_scheduler_send(scheduler, &message, item.ready_at, &scheduler->done[scheduler->done_count]);
 }
 
 uint32_t pto_scheduler_placed_core(const struct pto_scheduler *scheduler, const struct pto_task_slot *slot) {
@@ -154,9 +150,9 @@ uint32_t pto_scheduler_placed_core(const struct pto_scheduler *scheduler, const 
 static uint32_t aiv_role(const struct pto_payload *payload, uint32_t nth) { return payload->kernels[1] ? 1 + nth : 2; }
 
 /* Sends one block where it finds cores; false where there are none now. */
-static bool place_block(struct pto_scheduler *scheduler, uint32_t slot_index, bool is_claimant, bool only_idle,
+static bool place_block(struct pto_scheduler *scheduler, struct pto_ready_item item, bool is_claimant, bool only_idle,
                         uint8_t group_flags) {
-  struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
+  struct pto_task_slot *slot = &scheduler->rings->slots[item.slot];
   enum pto_shape shape = slot->shape;
   if (shape == PTO_SHAPE_AIC || shape == PTO_SHAPE_AIV) {
     if (scheduler->done_count == PTO_SCHEDULER_DONE) return false;
@@ -164,7 +160,7 @@ static bool place_block(struct pto_scheduler *scheduler, uint32_t slot_index, bo
     if (core == UINT32_MAX) return false;
     slot->state = PTO_TASK_RUNNING;
     const uint8_t flags = group_flags || slot->flags & PTO_TASK_WAITS ? group_flags : PTO_SCHEDULER_MAY_MOVE;
-    send(scheduler, slot_index, core, shape == PTO_SHAPE_AIC ? 0 : aiv_role(slot->payload, 0), flags);
+    send(scheduler, item, core, shape == PTO_SHAPE_AIC ? 0 : aiv_role(slot->payload, 0), flags);
   } else {
     uint32_t aiv_lanes[2];
     uint32_t cluster = pto_core_tracker_pick_cluster(&scheduler->cores, shapes[shape].needs_aic,
@@ -172,9 +168,9 @@ static bool place_block(struct pto_scheduler *scheduler, uint32_t slot_index, bo
     if (cluster == UINT32_MAX) return false;
     slot->state = PTO_TASK_RUNNING;
     uint8_t inner = group_flags & (uint8_t)~PTO_MESSAGE_LAST;
-    if (shapes[shape].needs_aic) send(scheduler, slot_index, cluster * PTO_LANES, 0, inner);
+    if (shapes[shape].needs_aic) send(scheduler, item, cluster * PTO_LANES, 0, inner);
     for (uint32_t i = 0; i < shapes[shape].aiv_count; i++)
-      send(scheduler, slot_index, cluster * PTO_LANES + aiv_lanes[i], aiv_role(slot->payload, i),
+      send(scheduler, item, cluster * PTO_LANES + aiv_lanes[i], aiv_role(slot->payload, i),
            i + 1 == shapes[shape].aiv_count ? group_flags : inner);
   }
   slot->blocks_left--;
@@ -223,12 +219,12 @@ static uint32_t count_idle(const struct pto_scheduler *scheduler, enum pto_shape
   return count;
 }
 
-static bool place_sync(struct pto_scheduler *scheduler, uint32_t slot_index, bool is_claimant) {
-  struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
+static bool place_sync(struct pto_scheduler *scheduler, struct pto_ready_item item, bool is_claimant) {
+  struct pto_task_slot *slot = &scheduler->rings->slots[item.slot];
   if (count_idle(scheduler, slot->shape, slot->blocks_left, is_claimant) < slot->blocks_left) return false;
   while (slot->blocks_left) {
     uint8_t group_flags = slot->blocks_left == 1 ? PTO_MESSAGE_TOGETHER | PTO_MESSAGE_LAST : PTO_MESSAGE_TOGETHER;
-    bool placed = place_block(scheduler, slot_index, is_claimant, true, group_flags);
+    bool placed = place_block(scheduler, item, is_claimant, true, group_flags);
     PTO_ASSERT(placed);
     (void)placed;
   }
@@ -240,10 +236,10 @@ static bool place(struct pto_scheduler *scheduler, struct pto_ready_item item, b
   struct pto_task_slot *slot = &scheduler->rings->slots[item.slot];
   const bool is_for_one = slot->block_count == 1 && slot->shape <= PTO_SHAPE_AIV; /* which needs no idle core */
   const bool is_group = slot->flags & PTO_TASK_SYNC_START;
-  if (is_group && !is_for_one) return place_sync(scheduler, item.slot, may_use_claimed);
-  if (slot->flags & PTO_TASK_SEQUENTIAL_BLOCKS) return place_block(scheduler, item.slot, may_use_claimed, false, 0);
+  if (is_group && !is_for_one) return place_sync(scheduler, item, may_use_claimed);
+  if (slot->flags & PTO_TASK_SEQUENTIAL_BLOCKS) return place_block(scheduler, item, may_use_claimed, false, 0);
   const uint8_t group_flags = is_group ? PTO_MESSAGE_TOGETHER | PTO_MESSAGE_LAST : 0;
-  while (slot->blocks_left && place_block(scheduler, item.slot, may_use_claimed, false, group_flags)) {
+  while (slot->blocks_left && place_block(scheduler, item, may_use_claimed, false, group_flags)) {
   }
   return slot->blocks_left == 0;
 }
@@ -294,8 +290,8 @@ void pto_scheduler_dispatch(struct pto_scheduler *scheduler) {
     if (PTO_LIKELY((scheduler->rings->slots[item.slot].flags & PTO_TASK_SINGLE) &&
                    scheduler->claimant.slot == PTO_NO_SLOT)) {
       const enum pto_placed placed =
-          pto_scheduler_place_single(scheduler, &scheduler->rings->slots[item.slot], item.slot,
-                                     ready_at(scheduler, item.slot), &scheduler->done[scheduler->done_count]);
+          pto_scheduler_place_single(scheduler, &scheduler->rings->slots[item.slot], item.slot, item.ready_at,
+                                     &scheduler->done[scheduler->done_count]);
       if (placed == PTO_NOT_PLACED)
         blocked |= 1u << queue;
       else

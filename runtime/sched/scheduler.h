@@ -62,7 +62,6 @@ struct pto_scheduler {
   uint64_t seed;
   struct pto_ready_item claimant; /* out of its queue, tried before all others; slot PTO_NO_SLOT: none */
   uint64_t dispatched;            /* kernel calls of the run */
-  uint64_t *ready_at;             /* by slot, once ready, in virtual time: the port's clock then */
   const uint16_t *core_of_task;   /* by task number, below placed_count: where it goes; NULL: anywhere */
   uint64_t placed_count;
   /* Of kernels that the port ran within their dispatch.  The caller takes them after each call that may send, and sets
