@@ -3,11 +3,12 @@
  * Two questions: what does a task cost in a world of many chips, where kernels are priced alone, and what do two
  * threads gain where kernels compute?
  *
- * First one JSON line a number of ranks and rules: task_bench's stencil on a2a3, 15 971 tasks a rank (as DeepSeek's
- * decode step has), nothing recorded, nothing computed, no messages.  The samples are the processor time of all ranks'
- * runs, in nanoseconds, without the making of runtimes; step_ms is their median, ns_per_task that by tasks, and
- * over_one how much that is over one rank.  peak_mb is the most memory that the process has had so far.  The aims are
- * those of 16 ranks. A last line has a million tasks on one rank.
+ * First one JSON line a number of ranks, of threads of the world, and rules: task_bench's stencil on a2a3, 15 971 tasks
+ * a rank (as DeepSeek's decode step has), nothing recorded, nothing computed, no messages.  The samples are the
+ * processor time of all ranks' runs, in nanoseconds, without the making of runtimes, of several threads that of the one
+ * that took longest; step_ms is their median, ns_per_task that by tasks, and over_one how much that is over one rank.
+ * peak_mb is the most memory that the process has had so far.  The aims are those of 16 ranks. A last line has a
+ * million tasks on one rank.
  *
  * Then one line a program whose kernels compute, and threads of the world; the samples are the wall time of all ranks'
  * runs, and the two numbers of threads take turns.  Of two threads, over_one is one's median by this one (the aim is of
@@ -123,7 +124,7 @@ static int make_rank(struct job *job, struct pto_world *world, const struct pto_
   return status == PTO_OK ? pto_runtime_create(&config, &job->runtimes[i]) : status;
 }
 
-/* Nanoseconds of processor time of what is priced, else of wall time; negative: it failed. */
+/* Nanoseconds of wall time, with `visits` those of processor time; negative: it failed. */
 static double run(struct job *job, const struct pto_program *program) {
   const struct pto_world_config config = {
       .size = sizeof config, .ranks = job->workload.ranks, .chip = CHIP, .threads = job->threads};
@@ -133,11 +134,10 @@ static double run(struct job *job, const struct pto_program *program) {
   int status = pto_world_create(&config, &world, sentence, sizeof sentence);
   for (uint32_t i = 0; i < job->workload.ranks && status == PTO_OK; i++) status = make_rank(job, world, program, i);
   if (status == PTO_OK) {
-    const clockid_t clock = job->workload.is_priced ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC;
-    if (!job->workload.is_priced) watch_visits(world, job->threads);
-    const double begin = pto_bench_clock_ns(clock);
+    watch_visits(world, job->threads);
+    const double begin = pto_bench_clock_ns(CLOCK_MONOTONIC);
     status = pto_world_run(world, run_rank, job);
-    ns = pto_bench_clock_ns(clock) - begin;
+    ns = pto_bench_clock_ns(CLOCK_MONOTONIC) - begin;
     if (status) snprintf(sentence, sizeof sentence, "%s", pto_world_last_error(world));
   }
   for (uint32_t i = 0; i < job->workload.ranks; i++) {
@@ -161,9 +161,8 @@ static bool measure_tasks(struct job *job, const struct pto_program *program, co
   snprintf(setting, sizeof setting, "tasks=%s", tasks);
   job->workload.settings[1] = setting;
   for (uint32_t i = 0; i < pto_bench_repeats(REPEATS); i++) {
-    const double ns = run(job, program);
-    if (ns < 0) return false;
-    pto_samples_add(&samples, ns);
+    if (run(job, program) < 0) return false;
+    pto_samples_add(&samples, visits.critical_ns);
   }
   const double ns_per_task = pto_samples_median(&samples) / strtod(tasks, NULL) / job->workload.ranks;
   if (job->workload.ranks == 1 && *one_ns == 0) *one_ns = ns_per_task;
@@ -171,6 +170,7 @@ static bool measure_tasks(struct job *job, const struct pto_program *program, co
   struct pto_bench_line *line = pto_bench_line_begin("world", PTO_BENCH_SYSTEM);
   pto_bench_line_text(line, "deps", job->workload.deps == PTO_DEPS_EXACT ? "exact" : "pto");
   pto_bench_line_count(line, "ranks", job->workload.ranks);
+  pto_bench_line_count(line, "threads", job->threads);
   pto_bench_line_count(line, "tasks", strtoul(tasks, NULL, 10));
   pto_bench_line_real(line, "step_ms", pto_samples_median(&samples) / 1e6);
   pto_bench_line_real(line, "step_aim_ms", job->workload.ranks == AIM_RANKS ? aims_ms[job->workload.deps] : 0);
@@ -194,7 +194,6 @@ static bool measure_world_sizes(int argc, char **argv) {
     fprintf(stderr, "bench_world: %s\n", error.sentence);
     return false;
   }
-  job.threads = 1;
   for (uint32_t r = 0; r < PTO_ARRAY_LENGTH(rules); r++) {
     double one_ns = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -204,9 +203,11 @@ static bool measure_world_sizes(int argc, char **argv) {
                                        .deps = rules[r],
                                        .is_priced = true};
       const uint32_t ranks = job.workload.ranks;
-      is_good &= ranks >= 1 && ranks <= MOST_RANKS && measure_tasks(&job, loaded->program, TASKS, &one_ns);
+      is_good &= ranks >= 1 && ranks <= MOST_RANKS;
+      for (job.threads = 1; is_good && job.threads <= MOST_THREADS && job.threads <= ranks; job.threads++)
+        is_good = measure_tasks(&job, loaded->program, TASKS, &one_ns);
     }
-    job.workload.ranks = 1;
+    job.workload.ranks = job.threads = 1;
     if (argc == 1) is_good &= measure_tasks(&job, loaded->program, MANY_TASKS, &one_ns);
   }
   pto_program_unload(loaded);
