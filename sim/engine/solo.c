@@ -2,8 +2,8 @@
 #include <sim/engine/solo.h>
 
 int pto_solo_init(struct pto_solo *solo, const struct pto_engine_config *config, const struct pto_chip *chip,
-                  struct pto_core *views, enum pto_local_guards guards, const struct pto_waiting_hooks *hooks,
-                  void *engine, const struct pto_port *port, struct pto_error *error) {
+                  struct pto_core *views, const struct pto_waiting_hooks *hooks, void *engine,
+                  const struct pto_port *port, struct pto_error *error) {
   const char *name = port->name;
   const struct pto_watchdog_config watch = {.timeout_ms = config->timeout_ms,
                                             .on_timeout = config->on_timeout,
@@ -12,7 +12,7 @@ int pto_solo_init(struct pto_solo *solo, const struct pto_engine_config *config,
                                             .line_count = 1,
                                             .port = port};
   *solo = (struct pto_solo){0};
-  if (!pto_local_memories_init(&solo->local, chip, views, guards) ||
+  if (!pto_local_memories_init(&solo->local, chip, views) ||
       !pto_waiting_cores_init(&solo->waiting, chip->cluster_count, chip->slots_per_core, hooks, engine)) {
     pto_solo_fini(solo);
     return pto_error_set(error, PTO_ENOMEM, "%s engine of chip %s: no memory for %u cores", name, chip->name,
@@ -32,6 +32,13 @@ void pto_solo_fini(struct pto_solo *solo) {
   pto_watchdog_fini(&solo->watchdog);
   pto_waiting_cores_fini(&solo->waiting);
   pto_local_memories_fini(&solo->local);
+}
+
+struct pto_waiting_core *pto_solo_start(struct pto_solo *solo, const struct pto_message *message,
+                                        struct pto_core *view) {
+  struct pto_waiting_core *core = pto_waiting_core_start(&solo->waiting, message, view);
+  if (!pto_local_memories_guard(&solo->local, view)) core->refusal = PTO_SOLO_REFUSAL;
+  return core;
 }
 
 bool pto_solo_resume(struct pto_solo *solo, struct pto_waiting_core *core) {

@@ -15,6 +15,10 @@
 #include <sim/host/watchdog.h>
 #include <sim/rendezvous/waiting_core.h>
 
+#include <stdio.h>
+
+#define PTO_SOLO_REFUSAL "no memory for the guards of its core's local memories"
+
 struct pto_solo {
   char message[PTO_DEADLOCK_SENTENCE_BYTES]; /* where the kernel that runs now leaves its sentence, if it does not wait
                                               */
@@ -25,10 +29,10 @@ struct pto_solo {
   bool skips_pieces; /* of kernels that wait: their time is not added up */
 };
 
-/* For the cores of `chip`, whose `views` it fills; `guards` as of their local memories.  `config` says what the
+/* For the cores of `chip`, whose `views` it fills.  `config` says what the
  * watchdog does; `port` is the engine's, complete.  PTO_OK, or PTO_ENOMEM or PTO_ESYSTEM with half-made parts freed. */
 PTO_MUST_CHECK int pto_solo_init(struct pto_solo *solo, const struct pto_engine_config *config,
-                                 const struct pto_chip *chip, struct pto_core *views, enum pto_local_guards guards,
+                                 const struct pto_chip *chip, struct pto_core *views,
                                  const struct pto_waiting_hooks *hooks, void *engine, const struct pto_port *port,
                                  struct pto_error *error);
 /* A zeroed struct is allowed. */
@@ -52,9 +56,20 @@ static inline void pto_solo_limited(struct pto_solo *solo, bool is_limited, bool
   solo->skips_pieces = is_again;
 }
 
-/* Runs a kernel that does not wait.  Its status; its sentence is in solo->message. */
-static inline int pto_solo_run(struct pto_solo *solo, const struct pto_message *message,
+/* Before each kernel that runs with the local memories of `view`, one of those that init filled.  PTO_OK, or PTO_ENOMEM
+ * with the sentence in solo->message. */
+static inline int pto_solo_guard(struct pto_solo *solo, const struct pto_core *view) {
+  if (PTO_LIKELY(pto_local_memories_guard(&solo->local, view))) return PTO_OK;
+  snprintf(solo->message, sizeof solo->message, "%s", PTO_SOLO_REFUSAL);
+  return PTO_ENOMEM;
+}
+
+/* Runs a kernel that does not wait, with the local memories of `view`, one of those that init filled.  Its status; its
+ * sentence is in solo->message. */
+static inline int pto_solo_run(struct pto_solo *solo, const struct pto_core *view, const struct pto_message *message,
                                const struct pto_kernel_args *args) {
+  const int refused = pto_solo_guard(solo, view);
+  if (PTO_UNLIKELY(refused)) return refused;
   solo->message[0] = '\0';
   pto_solo_enter(solo, message, args->core);
   pto_meter_begin(solo->waiting.meter);
@@ -77,6 +92,9 @@ static inline struct pto_port pto_solo_port(const struct pto_port_ops *ops, cons
                            .chip_name = chip->name};
 }
 
+/* Gives a core the message of a kernel that waits, or of a kernel of the same task; nothing runs yet. */
+struct pto_waiting_core *pto_solo_start(struct pto_solo *solo, const struct pto_message *message,
+                                        struct pto_core *view);
 /* Runs a kernel that waits, started before, until it waits again or returns; true where it has returned. */
 bool pto_solo_resume(struct pto_solo *solo, struct pto_waiting_core *core);
 

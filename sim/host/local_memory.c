@@ -20,14 +20,16 @@ static bool guard(const struct pto_local_memory *local, uint64_t page) {
   return mprotect((char *)local->addr + pto_align_up(local->size_bytes, page), PTO_LOCAL_GUARD_BYTES, PROT_NONE) == 0;
 }
 
-bool pto_local_memory_guard(const struct pto_core *view) {
+bool pto_local_memories_make_guards(struct pto_local_memories *memories, const struct pto_core *view) {
   const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-  if (view->kind == PTO_AIV) return guard(&view->local, page);
-  return guard(&view->local, page) && guard(&view->l0a, page) && guard(&view->l0b, page) && guard(&view->l0c, page);
+  const bool is_guarded =
+      guard(&view->local, page) &&
+      (view->kind == PTO_AIV || (guard(&view->l0a, page) && guard(&view->l0b, page) && guard(&view->l0c, page)));
+  if (is_guarded) memories->guarded[view->index / 64] |= UINT64_C(1) << view->index % 64;
+  return is_guarded;
 }
 
-bool pto_local_memories_init(struct pto_local_memories *memories, const struct pto_chip *chip, struct pto_core *views,
-                             enum pto_local_guards guards) {
+bool pto_local_memories_init(struct pto_local_memories *memories, const struct pto_chip *chip, struct pto_core *views) {
   uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
   uint64_t aic_bytes = spread(chip->l1_bytes, page) + spread(chip->l0a_bytes, page) + spread(chip->l0b_bytes, page) +
                        spread(chip->l0c_bytes, page);
@@ -35,7 +37,6 @@ bool pto_local_memories_init(struct pto_local_memories *memories, const struct p
   if (!pto_reserve_init(&memories->memory, chip->cluster_count * (aic_bytes + 2 * spread(chip->ub_bytes, page))))
     return false;
   char *at = memories->memory.addr;
-  bool is_guarded = true;
   for (uint32_t i = 0; i < 3 * chip->cluster_count; i++) {
     struct pto_core *view = &views[i];
     memset(view, 0, sizeof *view);
@@ -51,10 +52,8 @@ bool pto_local_memories_init(struct pto_local_memories *memories, const struct p
       carve(&at, chip->l0b_bytes, page, &view->l0b);
       carve(&at, chip->l0c_bytes, page, &view->l0c);
     }
-    if (guards == PTO_LOCAL_GUARDS_NOW) is_guarded &= pto_local_memory_guard(view);
   }
-  if (!is_guarded) pto_local_memories_fini(memories);
-  return is_guarded;
+  return true;
 }
 
 void pto_local_memories_fini(struct pto_local_memories *memories) { pto_reserve_fini(&memories->memory); }

@@ -42,7 +42,7 @@ static uint32_t list_pieces(const struct pto_core *views, struct piece *pieces) 
 static void test_cores_know_who_they_are(void **state) {
   struct pto_local_memories memories;
   struct pto_core views[CORES];
-  assert_true(pto_local_memories_init(&memories, &chip, views, PTO_LOCAL_GUARDS_NOW));
+  assert_true(pto_local_memories_init(&memories, &chip, views));
   for (uint32_t i = 0; i < CORES; i++) {
     assert_int_equal(views[i].index, i);
     assert_int_equal(views[i].cluster, i / 3);
@@ -57,7 +57,7 @@ static void test_every_memory_is_whole_zero_and_of_one_core(void **state) {
   struct pto_local_memories memories;
   struct pto_core views[CORES];
   struct piece pieces[4 * CORES];
-  assert_true(pto_local_memories_init(&memories, &chip, views, PTO_LOCAL_GUARDS_NOW));
+  assert_true(pto_local_memories_init(&memories, &chip, views));
   uint32_t count = list_pieces(views, pieces);
   for (uint32_t i = 0; i < count; i++) {
     unsigned char *bytes = pieces[i].local->addr;
@@ -98,32 +98,36 @@ static uint32_t count_faults(const struct pto_core *views) {
   return faults;
 }
 
-static void test_running_off_the_end_of_a_memory_faults(void **state) {
+static void test_running_off_the_end_of_a_guarded_memory_faults(void **state) {
   struct pto_local_memories memories;
   struct pto_core views[CORES];
   struct piece pieces[4 * CORES];
-  assert_true(pto_local_memories_init(&memories, &chip, views, PTO_LOCAL_GUARDS_NOW));
+  assert_true(pto_local_memories_init(&memories, &chip, views));
+  assert_int_equal(count_faults(views), 0);
+  assert_true(pto_local_memories_guard(&memories, &views[1])); /* an AIV has one memory, an AIC four */
+  assert_int_equal(count_faults(views), 1);
+  assert_true(pto_local_memories_guard(&memories, &views[0]));
+  assert_true(pto_local_memories_guard(&memories, &views[0]));
+  assert_int_equal(count_faults(views), 5);
+  for (uint32_t i = 0; i < CORES; i++) assert_true(pto_local_memories_guard(&memories, &views[i]));
   assert_int_equal(count_faults(views), list_pieces(views, pieces));
   pto_local_memories_fini(&memories);
 }
 
-static void test_guards_that_come_later_are_those_of_the_cores_that_got_them(void **state) {
+static void test_guards_that_the_system_refuses_are_answered(void **state) {
   struct pto_local_memories memories;
   struct pto_core views[CORES];
-  assert_true(pto_local_memories_init(&memories, &chip, views, PTO_LOCAL_GUARDS_LATER));
-  assert_int_equal(count_faults(views), 0);
-  assert_true(pto_local_memory_guard(&views[1])); /* an AIV has one memory, an AIC four */
-  assert_int_equal(count_faults(views), 1);
-  assert_true(pto_local_memory_guard(&views[0]));
-  assert_int_equal(count_faults(views), 5);
-  pto_local_memories_fini(&memories);
+  assert_true(pto_local_memories_init(&memories, &chip, views));
+  pto_local_memories_fini(&memories); /* what is not mapped cannot be guarded */
+  assert_false(pto_local_memories_guard(&memories, &views[0]));
+  assert_false(pto_local_memories_guard(&memories, &views[1]));
 }
 
 static void test_a_refused_reservation_is_answered(void **state) {
   struct pto_local_memories memories;
   struct pto_core views[CORES];
   pto_reserve_fail_countdown = 1;
-  assert_false(pto_local_memories_init(&memories, &chip, views, PTO_LOCAL_GUARDS_NOW));
+  assert_false(pto_local_memories_init(&memories, &chip, views));
   assert_null(memories.memory.addr);
   pto_local_memories_fini(&memories);
 }
@@ -132,8 +136,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_cores_know_who_they_are),
       cmocka_unit_test(test_every_memory_is_whole_zero_and_of_one_core),
-      cmocka_unit_test(test_running_off_the_end_of_a_memory_faults),
-      cmocka_unit_test(test_guards_that_come_later_are_those_of_the_cores_that_got_them),
+      cmocka_unit_test(test_running_off_the_end_of_a_guarded_memory_faults),
+      cmocka_unit_test(test_guards_that_the_system_refuses_are_answered),
       cmocka_unit_test(test_a_refused_reservation_is_answered),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -47,14 +47,6 @@ bool pto_rendezvous_init(struct pto_rendezvous_table *table, uint32_t cluster_co
   }
   table->items = table->memory.addr;
   table->payloads = (const struct pto_payload **)(void *)((char *)table->memory.addr + table_bytes);
-  char *at = table->fifo_memory.addr;
-  for (uint64_t i = 0; i < count; i++)
-    for (uint32_t from = 0; from < PTO_ROLE_COUNT; from++)
-      for (uint32_t to = 0; to < PTO_ROLE_COUNT; to++) {
-        if (from == to) continue;
-        table->items[i].fifos[from][to].memory = at;
-        at += PTO_CORE_FIFO_BYTES;
-      }
   return true;
 }
 
@@ -120,6 +112,13 @@ static void open_rendezvous(struct pto_rendezvous_table *table, uint32_t index, 
   struct pto_rendezvous *rendezvous = &table->items[index];
   const struct pto_payload *payload = message->payload;
   uint32_t participants = 0;
+  char *fifo_memory = (char *)table->fifo_memory.addr + (uint64_t)index * FIFO_PAIRS * PTO_CORE_FIFO_BYTES;
+  for (uint32_t from = 0; from < PTO_ROLE_COUNT; from++)
+    for (uint32_t to = 0; to < PTO_ROLE_COUNT; to++) {
+      if (from == to) continue;
+      rendezvous->fifos[from][to].memory = fifo_memory;
+      fifo_memory += PTO_CORE_FIFO_BYTES;
+    }
   rendezvous->payload = payload;
   for (uint32_t role = 0; role < PTO_ROLE_COUNT; role++) {
     if (!payload->kernels[role]) continue;

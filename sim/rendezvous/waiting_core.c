@@ -305,7 +305,11 @@ static void run_kernel(void *context) {
   pto_rendezvous_begin(table_of(core), member_of(core));
   unlock(core);
   TELL(core, .kind = PTO_CORE_BEGUN);
-  int status = core->message.run(&args);
+  int status = PTO_ENOMEM;
+  if (PTO_UNLIKELY(core->refusal != NULL))
+    snprintf(core->sentence, sizeof core->sentence, "%s", core->refusal);
+  else
+    status = core->message.run(&args);
   note_refusal(core, status);
   if (status == 0 && (kernel->flags & PTO_KERNEL_TURNS)) status = wait_for(core, PTO_WAITS_FOR_TURN, 0);
   if (status == 0) spend_rest(core, &args);
@@ -317,8 +321,31 @@ static void run_kernel(void *context) {
   core->status = final_status(status, broken);
 }
 
-void pto_waiting_core_start(struct pto_waiting_core *core, const struct pto_message *message, struct pto_core *view) {
-  if (!core->fiber.stack) pto_fiber_init(&core->fiber, core->stack, STACK_BYTES);
+static uint64_t guard_bytes(void) { return pto_align_up(GUARD_BYTES, (uint64_t)sysconf(_SC_PAGESIZE)); }
+static uint64_t stack_spread(void) {
+  return guard_bytes() + pto_align_up(STACK_BYTES, (uint64_t)sysconf(_SC_PAGESIZE));
+}
+
+/* A stack, with a guard below it that nothing may touch: two more ranges of the process's memory, which take the system
+ * longer than all else that a core needs. */
+static void give_stack(struct pto_waiting_cores *cores, struct pto_waiting_core *core) {
+  char *const guard = (char *)cores->stacks.addr + (uint64_t)(core - cores->cores) * stack_spread();
+  core->refusal = NULL;
+  if (!core->fiber.stack) pto_fiber_init(&core->fiber, guard + guard_bytes(), STACK_BYTES);
+  if (core->stack) return;
+  if (mprotect(guard, guard_bytes(), PROT_NONE) == 0)
+    core->stack = guard + guard_bytes();
+  else
+    core->refusal = "no memory for the guard of its core's stack";
+}
+
+struct pto_waiting_core *pto_waiting_core_start(struct pto_waiting_cores *cores, const struct pto_message *message,
+                                                struct pto_core *view) {
+  struct pto_waiting_core *core = &cores->cores[message->core];
+  cores->is_used[message->core] = true;
+  core->port.ops = &ops;
+  core->all = cores;
+  give_stack(cores, core);
   core->message = *message;
   core->view = view;
   core->stated = (struct pto_cost){0};
@@ -333,6 +360,7 @@ void pto_waiting_core_start(struct pto_waiting_core *core, const struct pto_mess
   view->message = core->sentence;
   view->port = pto_kernel_waits(message->payload->kernels[message->role]) ? &core->port : NULL;
   pto_fiber_give(&core->fiber, run_kernel, core);
+  return core;
 }
 
 bool pto_waiting_core_resume(struct pto_waiting_core *core) {
@@ -385,24 +413,18 @@ static void wake_core(void *context, uint32_t core) {
   cores->hooks->wake(cores->engine, core);
 }
 
-/* A stack each, with a guard below it that nothing may touch. */
-static bool init_stacks(struct pto_waiting_cores *cores) {
-  const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), guard = pto_align_up(GUARD_BYTES, page);
-  const uint64_t spread = guard + pto_align_up(STACK_BYTES, page);
-  if (!pto_reserve_init(&cores->stacks, cores->core_count * spread)) return false;
-  char *at = cores->stacks.addr;
-  for (uint32_t i = 0; i < cores->core_count; i++, at += spread) {
-    if (mprotect(at, guard, PROT_NONE) != 0) return false;
-    cores->cores[i].stack = at + guard;
-  }
-  return true;
-}
-
 bool pto_waiting_core_is_beyond_stack(uintptr_t address) {
   const struct pto_core *view = pto_engine_current.core;
   if (!pto_engine_current.message || !view->port) return false;
   const struct pto_waiting_core *core = (const struct pto_waiting_core *)(const void *)view->port;
   return address < (uintptr_t)core->stack && address >= (uintptr_t)core->stack - GUARD_BYTES;
+}
+
+static uint64_t lay_out(struct pto_waiting_cores *cores, char *base) {
+  uint64_t used = 0;
+  cores->is_used = pto_carve(base, &used, cores->core_count * sizeof *cores->is_used);
+  cores->cores = pto_carve(base, &used, cores->core_count * sizeof *cores->cores);
+  return used;
 }
 
 bool pto_waiting_cores_init(struct pto_waiting_cores *cores, uint32_t cluster_count, uint32_t slots_per_core,
@@ -411,13 +433,10 @@ bool pto_waiting_cores_init(struct pto_waiting_cores *cores, uint32_t cluster_co
   cores->core_count = 3 * cluster_count;
   cores->hooks = hooks;
   cores->engine = engine;
-  if (!pto_reserve_init(&cores->memory, cores->core_count * sizeof *cores->cores)) return false;
-  cores->cores = cores->memory.addr;
-  for (uint32_t i = 0; i < cores->core_count; i++) {
-    cores->cores[i].port.ops = &ops;
-    cores->cores[i].all = cores;
-  }
-  if (init_stacks(cores) && pto_rendezvous_init(&cores->rendezvous, cluster_count, slots_per_core, wake_core, cores))
+  if (!pto_reserve_init(&cores->memory, lay_out(cores, NULL))) return false;
+  lay_out(cores, cores->memory.addr);
+  if (pto_reserve_init(&cores->stacks, cores->core_count * stack_spread()) &&
+      pto_rendezvous_init(&cores->rendezvous, cluster_count, slots_per_core, wake_core, cores))
     return true;
   pto_waiting_cores_fini(cores);
   return false;
@@ -425,6 +444,7 @@ bool pto_waiting_cores_init(struct pto_waiting_cores *cores, uint32_t cluster_co
 
 void pto_waiting_cores_fini(struct pto_waiting_cores *cores) {
   for (uint32_t i = 0; cores->cores && i < cores->core_count; i++) {
+    if (!cores->is_used[i]) continue;
     pto_fiber_fini(&cores->cores[i].fiber);
     drop_own(&cores->cores[i]);
   }

@@ -3,9 +3,10 @@
  * Cores whose kernels wait: a stack each, and the calls of pto/core.h made of rendezvous and of what an engine knows
  * about threads and time.  Both engines use it; they differ in the hooks.
  *
- * Owned by the engine, made at its creation; memory is reserved then and resident where used.  Always true: a core runs
- * at most one kernel that waits, start to return; pto_waiting_core_resume is called by one thread alone, that of the
- * core, after its start and after each wake that the engine was told of.  What the fiber does it does on that thread.
+ * Owned by the engine, made at its creation; memory is reserved then, and touched from a core's first kernel on, as
+ * most cores of most runs have none.  Always true: a core runs at most one kernel that waits, start to return;
+ * pto_waiting_core_resume is called by one thread alone, that of the core, after its start and after each wake that the
+ * engine was told of.  What the fiber does it does on that thread.
  *
  * A kernel's end: it has taken its turn if it takes turns at all, so blocks return in that order; what its cost
  * function states beyond what it said with pto_core_work is spent; then its rendezvous hears of it.
@@ -47,9 +48,10 @@ struct pto_waiting_core {
   int status;             /* of the kernel, once it has returned; what its completion is to say */
   uint64_t begin;         /* the engine's: when it began */
   uint64_t ran_ns;        /* the engine's, for the watchdog: what its pieces took so far */
-  void *stack;
-  void *own;            /* memory that its kernels keep (pto_core_private) */
-  const void *own_call; /* the last call that asked for that memory returns to */
+  void *stack;            /* with its guard; NULL until its first kernel */
+  const char *refusal;    /* why the kernel cannot run; NULL: it can */
+  void *own;              /* memory that its kernels keep (pto_core_private) */
+  const void *own_call;   /* the last call that asked for that memory returns to */
   uint64_t own_bytes;
   void (*drop_own)(void *memory);
   char *usual_message; /* view->message of kernels that do not wait */
@@ -58,6 +60,7 @@ struct pto_waiting_core {
 
 struct pto_waiting_cores {
   struct pto_waiting_core *cores; /* by core index */
+  bool *is_used;                  /* by core: it has had a kernel; before that all of it is 0 */
   uint32_t core_count;
   const struct pto_waiting_hooks *hooks;
   void *engine;
@@ -80,8 +83,9 @@ void pto_waiting_cores_fini(struct pto_waiting_cores *cores);
 /* Before a run: no rendezvous is left. */
 void pto_waiting_cores_reset(struct pto_waiting_cores *cores);
 
-/* Gives an idle core the message, which it copies; nothing runs yet. */
-void pto_waiting_core_start(struct pto_waiting_core *core, const struct pto_message *message, struct pto_core *view);
+/* Gives the message's core, which is idle, the message, which it copies; nothing runs yet.  The core. */
+struct pto_waiting_core *pto_waiting_core_start(struct pto_waiting_cores *cores, const struct pto_message *message,
+                                                struct pto_core *view);
 /* Runs it until it waits or returns; true where it has returned, with `status`. */
 bool pto_waiting_core_resume(struct pto_waiting_core *core);
 /* What the kernel left, or who waited for whom; "" where it did not fail. */

@@ -95,8 +95,7 @@ static void resume(struct pto_threads_worker *worker, uint32_t index) {
 
 static void start(struct pto_threads_worker *worker, const struct pto_message *message) {
   struct pto_threads_core *core = &worker->cores[message->core];
-  struct pto_waiting_core *waiting = waiting_at(worker, message->core);
-  pto_waiting_core_start(waiting, message, &core->view);
+  struct pto_waiting_core *waiting = pto_waiting_core_start(&worker->rendezvous->waiting, message, &core->view);
   waiting->begin = worker->shared->trace ? pto_trace_now(worker->shared->trace) : 0;
   core->is_on_fiber = true;
   resume(worker, message->core);

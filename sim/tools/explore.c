@@ -14,7 +14,6 @@
 struct explore_core {
   struct pto_message message;
   bool is_on_fiber; /* in a kernel that waits */
-  bool is_guarded;  /* what lies behind its local memories, once such a kernel has been there */
   uint16_t piece;
 };
 
@@ -133,7 +132,7 @@ static void run_plain(struct engine_explore *engine, const struct pto_message *m
   view.l0c = shared->l0c;
   struct pto_kernel_args args;
   pto_message_args(message, &view, &args);
-  const int status = pto_solo_run(&engine->solo, message, &args);
+  const int status = pto_solo_run(&engine->solo, shared, message, &args);
   complete(engine, message, status, engine->solo.message);
 }
 
@@ -141,13 +140,8 @@ static void run_plain(struct engine_explore *engine, const struct pto_message *m
 static void run_piece(struct engine_explore *engine, uint32_t index) {
   struct explore_core *core = &engine->cores[index];
   struct pto_waiting_core *waiting = &engine->solo.waiting.cores[index];
-  if (!core->is_guarded && !pto_local_memory_guard(&engine->views[index])) {
-    complete(engine, &core->message, PTO_ENOMEM, "no memory for the guards of its core's local memories");
-    return;
-  }
-  core->is_guarded = true;
   core->piece++; /* of the next one: a wake within this one makes it a candidate */
-  if (!core->is_on_fiber) pto_waiting_core_start(waiting, &core->message, &engine->views[index]);
+  if (!core->is_on_fiber) (void)pto_solo_start(&engine->solo, &core->message, &engine->views[index]);
   core->is_on_fiber = true;
   if (!pto_solo_resume(&engine->solo, waiting)) return;
   core->is_on_fiber = false;
@@ -283,13 +277,11 @@ int pto_engine_explore_create(const struct pto_engine_config *config, struct pto
   struct pto_chip with_shared = *config->chip;
   with_shared.cluster_count = PTO_EXPLORE_CLUSTERS + 1;
   with_shared.slots_per_core = 1;
-  const int status = pto_solo_init(&engine->solo, config, &with_shared, engine->views, PTO_LOCAL_GUARDS_LATER, &hooks,
-                                   engine, &engine->port, error);
-  bool is_guarded = status == PTO_OK;
-  for (uint32_t i = 0; i < 3 && is_guarded; i++) is_guarded = pto_local_memory_guard(&engine->views[CORES + i]);
-  if (!is_guarded) {
+  const int status =
+      pto_solo_init(&engine->solo, config, &with_shared, engine->views, &hooks, engine, &engine->port, error);
+  if (status != PTO_OK) {
     explore_destroy(&engine->port);
-    return status ? status : pto_error_set(error, PTO_ENOMEM, "explore: no memory for guards of local memories");
+    return status;
   }
   *port_out = &engine->port;
   return PTO_OK;

@@ -59,7 +59,7 @@ static void run_alone(struct engine_observe *engine, const struct pto_message *m
   const struct pto_core moved = pto_observed_call_move(message, view, engine->core_count, engine->seen_core);
   if (engine->seen_core != PTO_OBSERVED_OWN) args.core = &moved;
   if (engine->run_count > 0) pto_observed_call_dirty_stack(value);
-  core->status = pto_solo_run(&engine->solo, message, &args);
+  core->status = pto_solo_run(&engine->solo, view, message, &args);
   memcpy(core->message, engine->solo.message, sizeof core->message);
 }
 
@@ -142,7 +142,7 @@ static void run_together(struct engine_observe *engine) {
     const struct pto_message *message = &engine->unit.messages[i];
     struct observed_core *core = &engine->cores[message->core];
     core->is_running = core->can_go_on = true;
-    pto_waiting_core_start(&engine->solo.waiting.cores[message->core], message, &engine->views[message->core]);
+    (void)pto_solo_start(&engine->solo, message, &engine->views[message->core]);
   }
   for (;;) {
     bool any_runs;
@@ -381,8 +381,7 @@ int pto_engine_observe_create(const struct pto_engine_config *config, struct pto
   engine->memory = memory;
   engine->port = pto_solo_port(&ops, chip, "observe");
   engine->port.looks_at_memory = true;
-  const int status = pto_solo_init(&engine->solo, config, chip, engine->views, PTO_LOCAL_GUARDS_NOW, &hooks, engine,
-                                   &engine->port, error);
+  const int status = pto_solo_init(&engine->solo, config, chip, engine->views, &hooks, engine, &engine->port, error);
   if (status != PTO_OK) {
     pto_reserve_fini(&memory);
     return status;

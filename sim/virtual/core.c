@@ -254,6 +254,8 @@ void pto_virtual_cores_end_streams(struct pto_virtual_cores *cores) {
 /* Other threads may call the kernel of the front message of `index`, which begins; its status so far. */
 static PTO_NOINLINE int open_call(struct pto_virtual_cores *cores, uint32_t index, struct pto_virtual_slot *slot) {
   struct pto_virtual_core *core = &cores->cores[index];
+  const int refused = pto_solo_guard(&cores->solo, &cores->views[index]);
+  if (refused) return refused;
   pto_kernel_calls_open(&cores->kernel_calls, &slot->message, &cores->views[index],
                         sentence_at(cores, index, core->begun), PTO_VIRTUAL_SENTENCE_SIZE);
   core->call = PTO_CALL_OPEN;
@@ -299,7 +301,7 @@ static PTO_INLINE void run_front(struct pto_virtual_cores *cores, uint32_t index
                    : cores->observed.observer ? pto_virtual_cores_observe(cores, &slot->message)
                                               : open_call(cores, index, slot);
   else
-    slot->status = pto_solo_run(&cores->solo, &slot->message, args);
+    slot->status = pto_solo_run(&cores->solo, &cores->views[index], &slot->message, args);
   if (PTO_UNLIKELY(slot->status != 0)) store_sentence(cores, index, core->begun, cores->solo.message);
   if (PTO_UNLIKELY(cores->solo.waiting.rendezvous.polling_count))
     pto_rendezvous_change(&cores->solo.waiting.rendezvous);
@@ -451,9 +453,8 @@ static inline const struct pto_message *front_of(const struct pto_virtual_cores 
 
 static PTO_NOINLINE void begin_on_fiber(struct pto_virtual_cores *cores, uint32_t index) {
   struct pto_virtual_core *core = &cores->cores[index];
-  struct pto_waiting_core *waiting = &cores->solo.waiting.cores[index];
   const struct pto_engine_observer *observer = cores->observed.observer;
-  pto_waiting_core_start(waiting, front_of(cores, index), &cores->views[index]);
+  struct pto_waiting_core *waiting = pto_solo_start(&cores->solo, front_of(cores, index), &cores->views[index]);
   if (PTO_UNLIKELY(observer != NULL)) observer->pass(observer->context, &waiting->message);
   if (cores->l2.pieces) {
     struct pto_kernel_args args;

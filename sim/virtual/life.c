@@ -60,8 +60,8 @@ int pto_virtual_cores_init(struct pto_virtual_cores *cores, const struct pto_por
   cores->l2_chip_bandwidth_mbps = chip->l2_chip_bandwidth_mbps;
   int status = pto_call_times_init(&cores->call_times, chip, &cores->timing, error);
   if (status == PTO_OK)
-    status = pto_solo_init(&cores->solo, config, chip, cores->views, PTO_LOCAL_GUARDS_NOW, &pto_virtual_waiting_hooks,
-                           cores, cores->port, error);
+    status =
+        pto_solo_init(&cores->solo, config, chip, cores->views, &pto_virtual_waiting_hooks, cores, cores->port, error);
   if (status != PTO_OK) {
     pto_call_times_fini(&cores->call_times);
     pto_reserve_fini(&cores->memory);

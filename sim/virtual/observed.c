@@ -26,7 +26,7 @@ int pto_virtual_cores_run_observed(struct pto_virtual_cores *cores, struct pto_o
   if (observed->seen_core != PTO_OBSERVED_OWN) args.core = &moved;
   pto_solo_limited(&cores->solo, observed->run_count > 0, false);
   if (observed->run_count > 0) pto_observed_call_dirty_stack(fill.value);
-  const int status = pto_solo_run(&cores->solo, observed->message, &args);
+  const int status = pto_solo_run(&cores->solo, view, observed->message, &args);
   pto_solo_limited(&cores->solo, false, false);
   if (observed->run_count++ == 0) {
     observed->status = status;

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include <check/observe/observe.h>
+#include <sim/host/local_memory.h>
 #include <tests/support/observe_fixture.h>
 
 /* ---- what is refused ---- */
@@ -22,7 +23,7 @@
 static enum { REFUSES_NOTHING, REFUSES_TO_OPEN_A_PAGE, REFUSES_TO_CLOSE_A_PAGE, REFUSES_TO_CLOSE } refuses, will_refuse;
 
 PTO_API int mprotect(void *addr, size_t size, int protection) {
-  const bool closes = protection == PROT_NONE;
+  const bool closes = protection == PROT_NONE && size != PTO_LOCAL_GUARD_BYTES; /* a core's guards it gets */
   if ((refuses == REFUSES_TO_OPEN_A_PAGE && !closes && size == PAGE) ||
       (refuses == REFUSES_TO_CLOSE_A_PAGE && closes && size == PAGE) || (refuses == REFUSES_TO_CLOSE && closes)) {
     errno = ENOMEM;

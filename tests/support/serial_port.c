@@ -149,7 +149,7 @@ static void run_one(struct pto_port *port) {
   describe(port, core, message.core);
   if (message.flags & PTO_MESSAGE_WAITS) {
     core->is_on_fiber = true;
-    pto_waiting_core_start(&p->waiting.cores[message.core], &message, &core->view);
+    (void)pto_waiting_core_start(&p->waiting, &message, &core->view);
     go_on(p, core);
     return;
   }
