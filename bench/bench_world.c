@@ -28,6 +28,8 @@
 #include <orchestration/loader/program_run.h>
 #include <world/world_state.h>
 
+#include <limits.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -278,6 +280,10 @@ int main(int argc, char **argv) {
       {.program = "all_reduce", .settings = {"algorithm=two_phase", "elems=1000000"}, .ranks = 8},
   };
   pto_bench_find_programs(argv[0]);
+#ifdef M_MMAP_THRESHOLD /* as ptosim does: messages between ranks are not of pages that are touched for the first time */
+  mallopt(M_MMAP_THRESHOLD, 4 * 1024 * 1024 * (int)sizeof(long));
+  mallopt(M_TRIM_THRESHOLD, INT_MAX);
+#endif
   bool is_good = measure_world_sizes(argc, argv);
   for (uint32_t i = 0; argc == 1 && i < PTO_ARRAY_LENGTH(workloads); i++) is_good &= measure_threads(&workloads[i]);
   return is_good ? 0 : 1;
