@@ -190,11 +190,15 @@ static void test_a_load_of_a_word_acquires_and_a_store_releases(void **state) {
   const uint32_t store = REACH(2, 8, PTO_STEP_STORES);
   LEAVE(2, 8, PTO_STEP_STORES);
   const uint32_t taken = REACH(2, 8, PTO_STEP_ATOMIC);
+  REACH(1, 24, PTO_STEP_LOADS);
+  LEAVE(1, 24, PTO_STEP_LOADS);
+  const uint32_t loaded = REACH(2, 24, PTO_STEP_ATOMIC);
   solve();
   assert_true(pto_core_order_is_before(&order, before, load));
   assert_true(pto_core_order_is_before(&order, under, load));
   assert_false(pto_core_order_is_before(&order, before, store));
   assert_false(pto_core_order_is_before(&order, unseen, taken));
+  assert_false(pto_core_order_is_before(&order, unseen, loaded)); /* a load gives nothing */
 }
 
 int main(void) {
