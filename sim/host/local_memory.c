@@ -25,7 +25,8 @@ bool pto_local_memories_make_guards(struct pto_local_memories *memories, const s
   const bool is_guarded =
       guard(&view->local, page) &&
       (view->kind == PTO_AIV || (guard(&view->l0a, page) && guard(&view->l0b, page) && guard(&view->l0c, page)));
-  if (is_guarded) memories->guarded[view->index / 64] |= UINT64_C(1) << view->index % 64;
+  const size_t place = (size_t)(view - memories->views);
+  if (is_guarded) memories->guarded[place / 64] |= UINT64_C(1) << place % 64;
   return is_guarded;
 }
 
@@ -36,6 +37,7 @@ bool pto_local_memories_init(struct pto_local_memories *memories, const struct p
   memset(memories, 0, sizeof *memories);
   if (!pto_reserve_init(&memories->memory, chip->cluster_count * (aic_bytes + 2 * spread(chip->ub_bytes, page))))
     return false;
+  memories->views = views;
   char *at = memories->memory.addr;
   for (uint32_t i = 0; i < 3 * chip->cluster_count; i++) {
     struct pto_core *view = &views[i];

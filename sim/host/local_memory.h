@@ -19,7 +19,8 @@
 
 struct pto_local_memories {
   struct pto_reserve memory;
-  uint64_t guarded[PTO_LOCAL_MAX_VIEWS / 64 + 1]; /* bits by index of views: their guards are made */
+  const struct pto_core *views;                   /* the owner's */
+  uint64_t guarded[PTO_LOCAL_MAX_VIEWS / 64 + 1]; /* bits by place in views: their guards are made */
 };
 
 /* Fills views[0 … 3 · clusters − 1] (message fields zero), at most PTO_LOCAL_MAX_VIEWS.  False where the system
@@ -31,7 +32,8 @@ PTO_MUST_CHECK bool pto_local_memories_make_guards(struct pto_local_memories *me
 /* Before each kernel that uses the memories of `view`; one thread.  False where the system refuses. */
 PTO_MUST_CHECK static inline bool pto_local_memories_guard(struct pto_local_memories *memories,
                                                            const struct pto_core *view) {
-  const bool is_guarded = memories->guarded[view->index / 64] >> view->index % 64 & 1;
+  const size_t place = (size_t)(view - memories->views); /* a view may say that it is another core */
+  const bool is_guarded = memories->guarded[place / 64] >> place % 64 & 1;
   return PTO_LIKELY(is_guarded) || pto_local_memories_make_guards(memories, view);
 }
 /* A zeroed struct is allowed. */
