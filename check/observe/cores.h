@@ -123,9 +123,6 @@ void pto_cores_report_left(struct pto_observe_cores *cores, const struct pto_cor
 /* The unit's results are others where its cores run in another order, and no race was found. */
 void pto_cores_report_order(struct pto_observe_cores *cores, const struct pto_observe_outcome *outcome);
 
-/* The last record of the stretch: its own, or that of the last operation on a word in it. */
-uint32_t pto_cores_last_part(const struct pto_observe_cores *cores, uint32_t record);
-
 /* Where a byte of the copies lies. */
 static inline const struct pto_cores_copy *pto_cores_copy_at(const struct pto_observe_cores *cores, uint64_t at) {
   size_t lo = 0, hi = cores->copy_count;

@@ -18,12 +18,15 @@
  *   search.c          which bytes are read
  *   core_order.c      what orders the cores of a unit: vector clocks
  *   cores.c           bytes that cores touch with nothing to order them
+ *   core_runs.c       one run of such a unit: what its stretches write, what other values come to
  *   steps.c           operations on words, by the instruction
  *   task.c            what all units of a task come to
  *   places.c          what memory and tasks are called
  *   findings.c        sentences about accesses
  *   state_findings.c  sentences about what outlives a call
  *   core_findings.c   sentences about cores
+ *   core_stretches.c  where in a kernel a core is
+ *   core_remedies.c   what is to be added between cores
  *
  * Always true within a unit: `call` describes it; between two runs of it memory is anything, and each run begins with
  * setting it.
