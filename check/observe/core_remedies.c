@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <check/observe/core_runs.h>
+
 #define SAY PTO_OBSERVE_SAY
 
 /* ---- which of two is to come first ---- */
@@ -55,16 +57,9 @@ static uint8_t kind_of_call(const struct pto_observe_cores *c, uint32_t record, 
 /* How many bytes the stretch writes, from the first to the last, of what the byte at `at` of the copies lies in: a
  * parameter, or a piece of shared memory. */
 static uint64_t written_like(const struct pto_observe_cores *c, uint32_t record, uint64_t at) {
-  const struct pto_cores_copy *copy, *other;
-  const uint64_t addr = pto_cores_address(c, at, &copy);
   uint64_t lo = UINT64_MAX, hi = 0;
   for (size_t w = 0; w < c->write_count; w++) {
-    if (c->writes[w].record != record) continue;
-    const uint64_t written = pto_cores_address(c, c->writes[w].lo, &other);
-    const bool is_shared = copy->slot == PTO_OBSERVE_NO_SLOT || other->slot == PTO_OBSERVE_NO_SLOT;
-    if (is_shared ? copy != other
-                  : pto_observe_nearest(c->o, addr, addr + 1) != pto_observe_nearest(c->o, written, written + 1))
-      continue;
+    if (c->writes[w].record != record || !pto_cores_is_one_piece(c, at, c->writes[w].lo)) continue;
     lo = pto_min_u64(lo, c->writes[w].lo);
     hi = pto_max_u64(hi, c->writes[w].hi);
   }
@@ -97,19 +92,11 @@ static bool is_like(const struct pto_observe_cores *c, uint32_t of, uint32_t rec
   return begins_alike && a->kind == b->kind && a->subject == b->subject;
 }
 
-/* Whether the stretch is a look that finds nothing: it ends in a poll and writes nothing. */
-static bool is_look(const struct pto_observe_cores *c, uint32_t record) {
-  if (kind_of_call(c, record, true) != PTO_CORE_POLLED) return false;
-  for (size_t w = 0; w < c->write_count; w++)
-    if (c->writes[w].record == record) return false;
-  return true;
-}
-
 /* False where there is no memory. */
 static bool find_likes(const struct pto_observe_cores *c, uint32_t of, bool is_read, uint64_t at, struct likes *likes) {
   *likes = (struct likes){.records = malloc((c->order.count + 1) * sizeof *likes->records)};
   for (uint32_t i = 0; likes->records && i < c->order.count; i++) {
-    if (!is_like(c, of, i, is_read, at) || (i != of && is_look(c, i))) continue;
+    if (!is_like(c, of, i, is_read, at) || c->is_idle[i]) continue;
     if (i == of) likes->at = likes->count;
     likes->records[likes->count++] = i;
   }
@@ -251,19 +238,29 @@ static void say_barrier(struct pto_observe_text *remedy, const struct pto_observ
 
 /* ---- two stretches ---- */
 
-/* Whether the reader has waited for the very write whose values it has: its last signal or element told of that, and no
- * record before. */
+/* Whether the core has what it waits for: a signal, an element, or what it polls. */
+static bool ends_wait(const struct pto_observe_cores *c, uint32_t record) {
+  const struct pto_core_record *r = &c->order.records[record];
+  if (r->kind == PTO_CORE_GOES_ON) return c->members[r->core].polls && !c->is_idle[record];
+  return r->kind == PTO_CORE_TOOK || r->kind == PTO_CORE_POPPED;
+}
+
+/* Whether the reader has waited for the very write whose values it has: its last signal, element or poll told of that,
+ * and no record before. */
 static bool has_waited_for_write(const struct pto_observe_cores *c, const struct pto_cores_finding *finding) {
   const struct pto_core_record *records = c->order.records;
   uint32_t took = finding->other;
-  while (took != PTO_CORE_NO_RECORD && records[took].kind != PTO_CORE_TOOK && records[took].kind != PTO_CORE_POPPED)
-    took = records[took].previous;
-  if (took == PTO_CORE_NO_RECORD || records[took].previous == PTO_CORE_NO_RECORD) return false;
+  while (took != PTO_CORE_NO_RECORD && !ends_wait(c, took)) took = records[took].previous;
+  uint32_t before = took == PTO_CORE_NO_RECORD ? took : records[took].previous;
+  while (before != PTO_CORE_NO_RECORD && records[took].kind == PTO_CORE_GOES_ON &&
+         records[before].kind != PTO_CORE_POLLED)
+    before = records[before].previous;
+  if (before == PTO_CORE_NO_RECORD) return false;
   for (size_t w = 0; w < c->write_count; w++) {
     const struct pto_cores_write *write = &c->writes[w];
     if (write->lo < finding->bytes.hi && finding->bytes.lo < write->hi && write->record != finding->writer &&
         pto_core_order_is_before(&c->order, write->record, took) &&
-        !pto_core_order_is_before(&c->order, write->record, records[took].previous))
+        !pto_core_order_is_before(&c->order, write->record, before))
       return true;
   }
   return false;

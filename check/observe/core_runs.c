@@ -73,6 +73,13 @@ bool pto_cores_is_sum(const struct pto_observe_cores *c, uint64_t at) {
   return (class_at(c, copy, at - copy->base) & PTO_OBSERVE_ACCUMULATE) != 0;
 }
 
+bool pto_cores_is_one_piece(const struct pto_observe_cores *c, uint64_t at, uint64_t other) {
+  const struct pto_cores_copy *one, *its;
+  const uint64_t addr = pto_cores_address(c, at, &one), its_addr = pto_cores_address(c, other, &its);
+  if (one->slot == PTO_OBSERVE_NO_SLOT || its->slot == PTO_OBSERVE_NO_SLOT) return one == its;
+  return pto_observe_nearest(c->o, addr, addr + 1) == pto_observe_nearest(c->o, its_addr, its_addr + 1);
+}
+
 /* The memory that a block's kernel asks for is known from now on. */
 static void take_shared(struct pto_observe_cores *c, const struct pto_core_event *event) {
   for (size_t i = c->page_copies; i < c->copy_count; i++)
@@ -139,6 +146,16 @@ static void find_writes(struct pto_observe_cores *c, const struct pto_cores_copy
   memcpy(now, copy->live, copy->size_bytes);
 }
 
+bool pto_cores_is_lone_word(const struct pto_observe_cores *c, const struct pto_cores_write *write) {
+  const uint64_t word = write->lo & ~(uint64_t)7;
+  for (size_t w = 0; w < c->write_count; w++) {
+    const struct pto_cores_write *other = &c->writes[w];
+    if (other->record != write->record || other->hi <= word - pto_min_u64(word, 8) || other->lo >= word + 16) continue;
+    if (other->lo < word || other->hi > word + 8) return false;
+  }
+  return true;
+}
+
 static void end_traced(struct pto_observe_cores *c) {
   for (size_t i = 0; i < c->copy_count && !c->is_too_large; i++) {
     if (!c->copies[i].live) continue;
@@ -168,7 +185,8 @@ static bool select_race(const struct pto_observe_cores *c, const struct pto_core
 /* The true values of a stretch's races into `now`, others into memory. */
 static void begin_trial(struct pto_observe_cores *c) {
   const uint32_t of = c->running;
-  const bool is_written = c->gives != PTO_CORES_OTHERS || c->members[c->order.records[of].core].polls;
+  const bool is_written =
+      !c->is_asking && (c->gives != PTO_CORES_OTHERS || c->members[c->order.records[of].core].polls);
   const size_t first = c->first_race[of], end = c->first_race[of + 1];
   struct pto_observe_range range;
   uint8_t *live;
@@ -458,6 +476,30 @@ bool pto_cores_matters(struct pto_observe_cores *c, uint32_t first, uint32_t end
       differs |= c->end[copy->base + k] != copy->live[k] && !pto_observe_is_of_others(class_at(c, copy, k));
   }
   return differs;
+}
+
+/* Fills the races of this stretch alone: with what the other core writes into the piece, but for what may be polled. */
+static bool ask_for(struct pto_observe_cores *c, uint32_t of, uint32_t writer, uint64_t at) {
+  c->race_count = 0;
+  for (size_t w = 0; w < c->write_count; w++) {
+    const struct pto_cores_write *write = &c->writes[w];
+    if (c->order.records[write->record].core != writer || !pto_cores_is_one_piece(c, at, write->lo) ||
+        pto_cores_is_lone_word(c, write))
+      continue;
+    struct pto_cores_race *race = pto_grow(&c->races, &c->race_count, &c->race_capacity, sizeof *race);
+    if (!race) return false;
+    *race = (struct pto_cores_race){write->lo, write->hi, write->values, write->record};
+  }
+  for (size_t i = 0; i <= c->order.count; i++) c->first_race[i] = i <= of ? 0 : c->race_count;
+  return c->race_count > 0;
+}
+
+bool pto_cores_reads(struct pto_observe_cores *c, uint32_t of, uint32_t writer, uint64_t at, int status) {
+  if (!ask_for(c, of, writer, at)) return false;
+  c->is_asking = true;
+  const bool differs = pto_cores_matters(c, of, of + 1, (struct pto_observe_range){0, UINT64_MAX}, status);
+  c->is_asking = false;
+  return differs && !c->has_strayed;
 }
 
 static void ignore_event(void *context, const struct pto_core_event *event) {

@@ -26,10 +26,17 @@ bool pto_cores_trace_words(struct pto_observe_cores *cores);
  * status that was not 0 was `status`. */
 bool pto_cores_matters(struct pto_observe_cores *cores, uint32_t first, uint32_t end, struct pto_observe_range bytes,
                        int status);
+/* Whether the stretch reads what the other core writes into the piece of memory where `at` of the copies lies, and goes
+ * on as it does with any values there.  The races of the run are no longer there. */
+bool pto_cores_reads(struct pto_observe_cores *cores, uint32_t of, uint32_t writer, uint64_t at, int status);
 /* A run that is not traced, in an order by chance. */
 struct pto_observe_outcome pto_cores_run_at_random(struct pto_observe_cores *cores, uint64_t random);
 
 /* Whether the byte is one of a sum that cores add to. */
 bool pto_cores_is_sum(const struct pto_observe_cores *cores, uint64_t at);
+/* Whether both bytes are of one parameter, or of one piece of shared memory. */
+bool pto_cores_is_one_piece(const struct pto_observe_cores *cores, uint64_t at, uint64_t other);
+/* Whether its stretch writes one word there and nothing beside it, as who is polled does. */
+bool pto_cores_is_lone_word(const struct pto_observe_cores *cores, const struct pto_cores_write *write);
 
 #endif

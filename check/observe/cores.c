@@ -12,6 +12,8 @@
 /* Pairs of a stretch and a write that one unit may have. */
 #define MOST_PAIRS (UINT64_C(1) << 26)
 #define RANDOM_ORDERS 48u
+/* Looks of a finding that are asked whether they read, a run each. */
+#define MOST_ASKED 256u
 
 /* ---- races ---- */
 
@@ -66,19 +68,10 @@ static void classify(const struct pto_observe_cores *c, uint8_t *kinds) {
   }
 }
 
+static bool is_mere_look(uint8_t kinds) { return (kinds & (IS_LOOK | HAS_WORKED)) == IS_LOOK; }
+
 static bool is_atomic(const struct pto_core_record *record) {
   return record->kind == PTO_CORE_REACHES_WORD && record->subject == PTO_STEP_ATOMIC;
-}
-
-/* Whether the stretch writes one word there and nothing beside it, as who is polled does. */
-static bool is_lone_word(const struct pto_observe_cores *c, const struct pto_cores_write *write) {
-  const uint64_t word = write->lo & ~(uint64_t)7;
-  for (size_t w = 0; w < c->write_count; w++) {
-    const struct pto_cores_write *other = &c->writes[w];
-    if (other->record != write->record || other->hi <= word - pto_min_u64(word, 8) || other->lo >= word + 16) continue;
-    if (other->lo < word || other->hi > word + 8) return false;
-  }
-  return true;
 }
 
 /* Whether what `write` leaves races with stretch `of`: of another core, or of other blocks, which do the same in their
@@ -91,7 +84,7 @@ static bool races_with(const struct pto_observe_cores *c, const struct pto_cores
       pto_core_order_is_before(&c->order, of, write->record))
     return false;
   if (is_atomic(&c->order.records[write->record])) return false; /* its order is taken not to matter */
-  if ((kind & IS_LOOK) && is_lone_word(c, write)) return false;
+  if ((kind & IS_LOOK) && pto_cores_is_lone_word(c, write)) return false;
   return c->reported_count == 0 || !was_reported(c, a, b, write->lo);
 }
 
@@ -106,7 +99,7 @@ static bool find_races(struct pto_observe_cores *c) {
   if (!c->is_too_large) classify(c, kinds);
   for (uint32_t of = 0; of < count && !c->is_too_large; of++) {
     c->first_race[of] = c->race_count;
-    if (is_stretch(&c->order.records[of]) && (kinds[of] & (IS_LOOK | HAS_WORKED)) != IS_LOOK)
+    if (is_stretch(&c->order.records[of]) && (c->takes_looks || !is_mere_look(kinds[of])))
       for (size_t w = 0; w < c->write_count && !c->is_too_large; w++) {
         if (!races_with(c, &c->writes[w], of, kinds[of])) continue;
         struct pto_cores_race *race = pto_grow(&c->races, &c->race_count, &c->race_capacity, sizeof *race);
@@ -170,7 +163,27 @@ static uint32_t find_writer(const struct pto_observe_cores *c, uint32_t of, stru
   return of;
 }
 
-static void tell(struct pto_observe_cores *c, struct pto_cores_finding finding) {
+/* Of the looks of a core that polls some may have read what the finding is of, and looked for more then. */
+static void find_idle(struct pto_observe_cores *c, const struct pto_cores_finding *finding, int status) {
+  const uint32_t writer = c->order.records[finding->writer].core, reader = c->order.records[finding->other].core;
+  uint8_t *kinds = malloc(c->order.count + 1);
+  bool *is_idle = realloc(c->is_idle, c->order.count + 1);
+  if (is_idle) c->is_idle = is_idle;
+  uint32_t asked = 0;
+  if (kinds && is_idle) classify(c, kinds);
+  for (uint32_t i = 0; kinds && is_idle && i < c->order.count; i++) {
+    is_idle[i] = i != finding->other && is_mere_look(kinds[i]);
+    if (is_idle[i] && finding->is_read && c->order.records[i].core == reader && is_stretch(&c->order.records[i]) &&
+        asked++ < MOST_ASKED)
+      is_idle[i] = !pto_cores_reads(c, i, writer, finding->bytes.lo, status);
+  }
+  c->is_too_large |= !kinds || !is_idle;
+  free(kinds);
+}
+
+static void tell(struct pto_observe_cores *c, struct pto_cores_finding finding, int status) {
+  find_idle(c, &finding, status);
+  if (c->is_too_large) return;
   const uint32_t a = c->order.records[finding.writer].core, b = c->order.records[finding.other].core;
   finding.is_turn = a == b;
   pto_cores_report(c, &finding);
@@ -178,7 +191,7 @@ static void tell(struct pto_observe_cores *c, struct pto_cores_finding finding) 
 }
 
 /* A stretch that writes a sum before its turn. */
-static bool tell_early_write(struct pto_observe_cores *c) {
+static bool tell_early_write(struct pto_observe_cores *c, int status) {
   uint8_t *kinds = malloc(c->order.count + 1);
   bool any = false;
   if (kinds) classify(c, kinds);
@@ -187,7 +200,7 @@ static bool tell_early_write(struct pto_observe_cores *c) {
     const uint32_t core = c->order.records[write->record].core;
     if (!(kinds[write->record] & IS_EARLY) || !pto_cores_is_sum(c, write->lo) || was_reported(c, core, core, write->lo))
       continue;
-    tell(c, (struct pto_cores_finding){write->record, write->record, {write->lo, write->hi}, .is_turn = true});
+    tell(c, (struct pto_cores_finding){write->record, write->record, {write->lo, write->hi}, .is_turn = true}, status);
     any = true;
   }
   free(kinds);
@@ -267,7 +280,7 @@ static bool goes_on(struct pto_observe_cores *c, uint32_t of, struct pto_observe
 
 /* One finding of the traced run; false where there is none. */
 static bool find_one(struct pto_observe_cores *c, int status) {
-  if (tell_early_write(c)) return true;
+  if (tell_early_write(c, status)) return true;
   if (!find_races(c) || c->stuck_count >= PTO_CORES_MOST_STUCK) return false;
   bool differs = false;
   for (c->gives = PTO_CORES_OTHERS; !differs; c->gives++) {
@@ -278,7 +291,7 @@ static bool find_one(struct pto_observe_cores *c, int status) {
     if (pto_cores_trace_words(c)) return true;
     struct pto_cores_finding finding = {c->overwritten_by, c->overwriting, c->overwritten, .is_read = false};
     ask_for_count(c, &finding, status);
-    tell(c, finding);
+    tell(c, finding, status);
     return true;
   }
   if (!differs || c->o->call.is_unstable) return false; /* then it differs by itself */
@@ -288,7 +301,7 @@ static bool find_one(struct pto_observe_cores *c, int status) {
   const uint32_t writer = find_writer(c, of, &bytes);
   if (pto_cores_trace_words(c)) return true;
   if (c->members[c->order.records[of].core].polls && goes_on(c, of, bytes, status)) return false;
-  tell(c, (struct pto_cores_finding){writer, of, bytes, .is_read = true});
+  tell(c, (struct pto_cores_finding){writer, of, bytes, .is_read = true}, status);
   return true;
 }
 
@@ -350,6 +363,7 @@ void pto_observe_judge_cores(struct pto_observation *o, bool runs_were_alike) {
   c->o = o;
   c->reported_count = c->stuck_count = 0;
   c->spinning = PTO_CORE_NO_RECORD;
+  c->takes_looks = false;
   c->is_too_large = !list_members(c);
   c->schedule = (struct pto_observe_schedule){.steps = true};
   pto_observe_select(o, runs_were_alike ? pto_observe_must_not_matter : NULL);
@@ -367,6 +381,10 @@ void pto_observe_judge_cores(struct pto_observation *o, bool runs_were_alike) {
                         pto_core_order_next_left(&c->order, &at, &left);)
     pto_cores_report_left(c, &left);
   if (c->reported_count > 0 || o->call.is_unstable) return;
+  c->takes_looks = true; /* results that differ have a cause: looks may have read what they should not */
+  for (int i = 0; i < 2 && any_polls(c) && (outcomes[0].differs || outcomes[1].differs); i++)
+    if (c->reported_count == 0) (void)judge(c, i == 0);
+  if (c->reported_count > 0) return;
   for (int i = 0; i < 2; i++)
     if (outcomes[i].differs) {
       pto_cores_report_order(c, &outcomes[i]);
@@ -378,8 +396,8 @@ void pto_observe_judge_cores(struct pto_observation *o, bool runs_were_alike) {
 void pto_observe_cores_destroy(struct pto_observe_cores *c) {
   if (!c) return;
   pto_core_order_fini(&c->order);
-  void *all[] = {c->members, c->is_eager, c->copies, c->now,   c->end,
-                 c->applied, c->values,   c->writes, c->races, c->first_race};
+  void *all[] = {c->members, c->is_eager, c->copies, c->now,        c->end,    c->applied,
+                 c->values,  c->writes,   c->races,  c->first_race, c->is_idle};
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(all); i++) free(all[i]);
   free(c);
 }

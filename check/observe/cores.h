@@ -105,6 +105,10 @@ struct pto_observe_cores {
   bool is_stepping;      /* they are looked for, in a run that is traced; */
   bool are_words_known;  /* they have been, in this order of cores; */
   bool are_words_partly; /* and not in all of it, as that is too long */
+  /* Looks of a core that polls, which end in a poll and write nothing: */
+  bool takes_looks; /* they count as stretches that may read what they should not; */
+  bool is_asking;   /* one begins with values in its races that none wrote: whether it reads them; */
+  bool *is_idle;    /* by record: it is one, and reads nothing of what the finding is of */
 };
 
 /* What was found of two stretches. */
