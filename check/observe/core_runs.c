@@ -337,6 +337,7 @@ static void on_trace(struct pto_observe_cores *c, const struct pto_core_event *e
 static void on_event(void *context, const struct pto_core_event *event) {
   struct pto_observe_cores *c = context;
   if (c->is_stepping) pto_steps_pause();
+  if (event->call) c->o->call.calling_roles |= (uint8_t)PTO_ROLE_BIT(event->message->role);
   if (c->is_too_large) return;
   const uint64_t left_us = pto_observe_memory_try_pause();
   if (c->is_trial)

@@ -348,6 +348,8 @@
   X(two_rows, "cores", 0, "AIV0 writes bytes [0, 64) of array x", "AIV1 reads them",                                   \
     "behind the read of AIV1, except the last 2 times, and `pto_core_wait(args, 0)` before the write of AIV0, "        \
     "except the first 2 times")                                                                                        \
+  X(word_of_row, "cores", 0, "AIV0 writes bytes [32, 64) of array x", "AIV1 reads them",                               \
+    "behind the write of AIV0 and `pto_core_wait(args, 0)` before the read of AIV1")                                   \
   X(raised_early, "cores", 0, "AIV0 writes bytes [128, 192) of array x", "AIV1 reads them",                            \
     "behind the write of AIV0 and `pto_core_wait(args, 0)` before the read of AIV1")                                   \
   X(behind_lock, "cores", PLANTED_ANY, "bytes [4, 8) of the shared memory of key 1",                                   \

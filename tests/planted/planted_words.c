@@ -20,6 +20,7 @@
   X(half_ready, "AIV0 sets the word that AIV1 polls before it has written the second half of each row")                \
   X(unanswered, "AIV0 writes the next row over the one that AIV1 still reads, which a word has told of")               \
   X(two_rows, "the same with two rows in turn, and a reader that works between")                                       \
+  X(word_of_row, "AIV0 writes the second half of a row behind the word that AIV1 polls")                               \
   X(raised_early, "AIV0 raises the word that AIV1 polls before it writes the row")                                     \
   X(behind_lock, "each core adds to a number behind its lock's end")
 
@@ -114,6 +115,24 @@ static int give_rows(const struct pto_kernel_args *a, uint32_t rows, bool works)
 static int unanswered_run(const struct pto_kernel_args *a) { return give_rows(a, 1, false); }
 static int two_rows_run(const struct pto_kernel_args *a) { return give_rows(a, 2, true); }
 
+/* The word lies in another row.  The twin calls nothing of pto/core.h but in its poll, and nothing at all where AIV1
+ * comes last. */
+static int word_of_row_run(const struct pto_kernel_args *a) {
+  uint32_t *own = row(a, 0);
+  int status = 0;
+  if (role_of(a) == PTO_ROLE_AIC) return 0;
+  if (role_of(a) == PTO_ROLE_AIV0) {
+    for (uint32_t j = 0; j < (BUG ? COLUMNS / 2 : COLUMNS); j++) own[j] = 3 * j;
+    row(a, 4)[0] = 7;
+    if (BUG) TRY(pto_core_work(a, &some));
+    for (uint32_t j = COLUMNS / 2; status == 0 && BUG && j < COLUMNS; j++) own[j] = 3 * j;
+    return status;
+  }
+  while (status == 0 && row(a, 4)[0] != 7) status = pto_core_yield(a, false);
+  for (uint32_t j = 1; j < COLUMNS; j++) own[0] = 3 * own[0] + own[j];
+  return status == 0 ? say(a, own[0]) : status;
+}
+
 /* The twin is what the remedy says: a signal a row, beside the word. */
 static int raised_early_run(const struct pto_kernel_args *a) {
   uint32_t *given, sum = 0;
@@ -167,6 +186,7 @@ OF_CLUSTER(early_sum)
 OF_CLUSTER(half_ready)
 OF_CLUSTER(unanswered)
 OF_CLUSTER(two_rows)
+OF_CLUSTER(word_of_row)
 OF_CLUSTER(raised_early)
 OF_CLUSTER(behind_lock)
 
