@@ -67,6 +67,7 @@ static void test_what_another_block_writes_is_told_as_that_for_each_block(void *
 
 static void test_a_promise_that_is_not_kept_has_a_remedy(void **state) {
   static const char *const cases[][2] = {{"planted_kernels.so --case not_in_place", "take PTO_KERNEL_IN_PLACE out"},
+                                         {"planted_promises.so --case by_core", "take `args->core->block_index` in"},
                                          {"planted_kernels.so --case sum_lost", "add with `+=`, or declare it OUTPUT"},
                                          {"planted_kernels.so --case by_address", "compute with elements and offsets"},
                                          {"planted_promises.so --case by_clock", "pass what is to vary as a scalar"},
