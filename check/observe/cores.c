@@ -5,447 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <check/observe/steps.h>
+#include <check/observe/core_runs.h>
 #include <runtime/base/dtype.h>
 #include <runtime/base/grow.h>
 
-/* What one unit may take: bytes that are copied, and compared in one run; records; pairs of a stretch and a write. */
-#define MOST_BYTES (UINT64_C(64) << 20)
-#define MOST_COMPARED (UINT64_C(1) << 30)
-#define MOST_RECORDS 8192u
+/* Pairs of a stretch and a write that one unit may have. */
 #define MOST_PAIRS (UINT64_C(1) << 26)
-#define MOST_STUCK 2u
 #define RANDOM_ORDERS 48u
-#define MOST_WORD_RECORDS 2048u
-
-/* ---- copies ---- */
-
-static bool grow_bytes(struct pto_observe_cores *c, uint64_t bytes) {
-  if (bytes <= c->copy_bytes) return true;
-  if (bytes > MOST_BYTES) return false;
-  bytes = pto_max_u64(bytes, 2 * c->copy_bytes);
-  uint8_t **all[] = {&c->now, &c->end, &c->applied};
-  for (size_t i = 0; i < PTO_ARRAY_LENGTH(all); i++) {
-    uint8_t *larger = realloc(*all[i], bytes);
-    if (!larger) return false;
-    *all[i] = larger;
-  }
-  c->copy_bytes = bytes;
-  return true;
-}
-
-static struct pto_cores_copy *add_copy(struct pto_observe_cores *c, struct pto_cores_copy copy) {
-  struct pto_cores_copy *added = NULL;
-  copy.base = c->total_bytes;
-  if (grow_bytes(c, c->total_bytes + copy.size_bytes))
-    added = pto_grow(&c->copies, &c->copy_count, &c->copy_capacity, sizeof *added);
-  if (!added) {
-    c->is_too_large = true;
-    return NULL;
-  }
-  *added = copy;
-  c->total_bytes += copy.size_bytes;
-  return added;
-}
-
-static bool is_any_written(const struct pto_observe_memory *m, uint32_t slot) {
-  const uint8_t *written = pto_observe_at(m, m->written, slot);
-  return written[0] || pto_observe_same_bytes(written, 0, m->page_bytes) < m->page_bytes;
-}
-
-/* The unit's pages that it writes at all. */
-static void find_copies(struct pto_observe_cores *c) {
-  const struct pto_observe_memory *m = c->o->memory;
-  c->copy_count = 0;
-  c->total_bytes = 0;
-  for (uint32_t slot = 0; slot < m->pages.count; slot++)
-    if (is_any_written(m, slot))
-      add_copy(c, (struct pto_cores_copy){.live = (uint8_t *)(uintptr_t)pto_observe_pages(m)[slot].addr,
-                                          .size_bytes = m->page_bytes,
-                                          .slot = slot});
-  c->page_copies = c->copy_count;
-}
-
-/* What the call may do with a byte, enum pto_observe_class; 0 in shared memory. */
-static uint8_t class_at(const struct pto_observe_cores *c, const struct pto_cores_copy *copy, uint64_t i) {
-  const struct pto_observe_memory *m = c->o->memory;
-  return copy->slot == PTO_OBSERVE_NO_SLOT ? 0 : pto_observe_at(m, m->classes, copy->slot)[i];
-}
-
-static bool is_sum(const struct pto_observe_cores *c, uint64_t at) {
-  const struct pto_cores_copy *copy = pto_cores_copy_at(c, at);
-  return (class_at(c, copy, at - copy->base) & PTO_OBSERVE_ACCUMULATE) != 0;
-}
-
-/* The memory that a block's kernel asks for is known from now on. */
-static void take_shared(struct pto_observe_cores *c, const struct pto_core_event *event) {
-  for (size_t i = c->page_copies; i < c->copy_count; i++)
-    if (c->copies[i].block_index == event->message->block_index && c->copies[i].key == event->key) {
-      c->copies[i].live = event->memory;
-      return;
-    }
-  if (c->is_trial) return;
-  const struct pto_cores_copy *copy = add_copy(c, (struct pto_cores_copy){.live = event->memory,
-                                                                          .size_bytes = event->size_bytes,
-                                                                          .slot = PTO_OBSERVE_NO_SLOT,
-                                                                          .block_index = event->message->block_index,
-                                                                          .key = event->key});
-  if (copy) memcpy(c->now + copy->base, copy->live, copy->size_bytes);
-}
-
-/* Shared memory of a block goes with the last of its kernels. */
-static void drop_shared(struct pto_observe_cores *c, const struct pto_message *message) {
-  bool is_over = true;
-  for (size_t i = 0; i < c->member_count; i++) {
-    c->members[i].has_returned |=
-        c->members[i].core == message->core && c->members[i].block_index == message->block_index;
-    is_over &= c->members[i].block_index != message->block_index || c->members[i].has_returned;
-  }
-  if (!is_over) return;
-  for (size_t i = c->page_copies; i < c->copy_count; i++)
-    if (c->copies[i].block_index == message->block_index) c->copies[i].live = NULL;
-}
-
-/* ---- what a stretch writes ---- */
-
-/* Room for so many more values. */
-static bool grow_values(struct pto_observe_cores *c, uint64_t bytes) {
-  const uint64_t needed = c->value_count + bytes;
-  if (needed <= c->value_capacity) return true;
-  if (needed > MOST_BYTES) return false;
-  uint8_t *larger = realloc(c->values, 2 * needed);
-  if (!larger) return false;
-  c->values = larger;
-  c->value_capacity = 2 * needed;
-  return true;
-}
-
-static void add_write(struct pto_observe_cores *c, const struct pto_cores_copy *copy, uint64_t lo, uint64_t hi) {
-  struct pto_cores_write *write = NULL;
-  if (grow_values(c, hi - lo)) write = pto_grow(&c->writes, &c->write_count, &c->write_capacity, sizeof *write);
-  if (!write) {
-    c->is_too_large = true;
-    return;
-  }
-  *write = (struct pto_cores_write){copy->base + lo, copy->base + hi, c->value_count, c->running};
-  memcpy(c->values + c->value_count, copy->live + lo, hi - lo);
-  c->value_count += hi - lo;
-}
-
-static void find_writes(struct pto_observe_cores *c, const struct pto_cores_copy *copy) {
-  uint8_t *now = c->now + copy->base;
-  if (memcmp(now, copy->live, copy->size_bytes) == 0) return;
-  for (uint64_t i = 0; i < copy->size_bytes && !c->is_too_large; i++) {
-    const uint64_t lo = i;
-    while (i < copy->size_bytes && now[i] != copy->live[i] && !pto_observe_is_of_others(class_at(c, copy, i))) i++;
-    if (i > lo) add_write(c, copy, lo, i);
-  }
-  memcpy(now, copy->live, copy->size_bytes);
-}
-
-static void end_traced(struct pto_observe_cores *c) {
-  for (size_t i = 0; i < c->copy_count && !c->is_too_large; i++) {
-    if (!c->copies[i].live) continue;
-    find_writes(c, &c->copies[i]);
-    c->compared_bytes += c->copies[i].size_bytes;
-  }
-  if (c->compared_bytes > MOST_COMPARED || c->order.count > MOST_RECORDS) c->is_too_large = true;
-}
-
-/* ---- other values ---- */
-
-static uint8_t other_value(const struct pto_observe_cores *c, uint64_t at, uint8_t value) {
-  const uint8_t usual = (uint8_t)((c->pattern == PTO_OBSERVE_NEGATIVE ? 0xf0 : 0x70) | (pto_mix64(at) & 15));
-  return value == usual ? usual ^ 8 : usual;
-}
-
-/* The part of a race that is selected; false where there is none, or its memory is not there. */
-static bool select_race(const struct pto_observe_cores *c, const struct pto_cores_race *race,
-                        struct pto_observe_range *range, uint8_t **live) {
-  *range = (struct pto_observe_range){pto_max_u64(race->lo, c->selected.lo), pto_min_u64(race->hi, c->selected.hi)};
-  if (range->lo >= range->hi) return false;
-  const struct pto_cores_copy *copy = pto_cores_copy_at(c, range->lo);
-  *live = copy->live ? copy->live + (range->lo - copy->base) : NULL;
-  return *live != NULL;
-}
-
-/* The true values of a stretch's races into `now`, others into memory. */
-static void begin_trial(struct pto_observe_cores *c) {
-  const uint32_t of = c->running;
-  const bool is_written = c->gives != PTO_CORES_OTHERS || c->members[c->order.records[of].core].polls;
-  const size_t first = c->first_race[of], end = c->first_race[of + 1];
-  struct pto_observe_range range;
-  uint8_t *live;
-  for (int put = 0; put <= 1; put++)
-    for (size_t i_race = first; i_race < end; i_race++) {
-      const size_t r = c->gives == PTO_CORES_FIRST_WRITTEN ? end - 1 - (i_race - first) : i_race;
-      if (!select_race(c, &c->races[r], &range, &live)) continue;
-      for (uint64_t i = 0; i < range.hi - range.lo; i++) {
-        const uint64_t at = range.lo + i;
-        if (!put) {
-          c->now[at] = live[i];
-          continue;
-        }
-        c->applied[at] = live[i] =
-            is_written ? c->values[c->races[r].values + (at - c->races[r].lo)] : other_value(c, at, c->now[at]);
-      }
-    }
-}
-
-/* What the stretch left of them becomes what it was; what it did not is its own. */
-static void end_trial(struct pto_observe_cores *c) {
-  const uint32_t of = c->running;
-  struct pto_observe_range range;
-  uint8_t *live;
-  for (size_t r = c->first_race[of]; r < c->first_race[of + 1]; r++) {
-    if (!select_race(c, &c->races[r], &range, &live)) continue;
-    for (uint64_t i = 0; i < range.hi - range.lo; i++) {
-      const uint64_t at = range.lo + i;
-      if (live[i] == c->applied[at]) {
-        c->applied[at] = live[i] = c->now[at];
-        continue;
-      }
-      const bool is_next = c->overwriting == of && c->overwritten_by == c->races[r].by && c->overwritten.hi == at;
-      if (c->overwritten.lo == c->overwritten.hi) {
-        c->overwriting = of;
-        c->overwritten_by = c->races[r].by;
-        c->overwritten = (struct pto_observe_range){at, at + 1};
-      } else if (is_next) {
-        c->overwritten.hi++;
-      }
-      c->applied[at] = c->now[at] = live[i];
-    }
-  }
-}
-
-/* The whole number that is counted, on the machine's side of byte order; NULL: its memory is not there. */
-static uint8_t *counted_at(const struct pto_observe_cores *c, uint64_t *value) {
-  const struct pto_cores_copy *copy = pto_cores_copy_at(c, c->counted.lo);
-  uint8_t *live = copy->live ? copy->live + (c->counted.lo - copy->base) : NULL;
-  *value = 0;
-  if (live) memcpy(value, live, c->counted.hi - c->counted.lo);
-  return live;
-}
-
-static void set_counted(const struct pto_observe_cores *c, uint64_t value) {
-  uint64_t was;
-  uint8_t *live = counted_at(c, &was);
-  if (live) memcpy(live, &value, c->counted.hi - c->counted.lo);
-}
-
-static void begin_count(struct pto_observe_cores *c) {
-  if (counted_at(c, &c->count_begun)) set_counted(c, c->count_begun + c->count_more);
-}
-
-static void end_count(struct pto_observe_cores *c) {
-  uint64_t value;
-  if (!counted_at(c, &value)) return;
-  c->count_added = value - (c->count_begun + c->count_more);
-  set_counted(c, c->count_begun + c->count_added);
-}
-
-/* ---- events ---- */
-
-uint32_t pto_cores_last_part(const struct pto_observe_cores *c, uint32_t record) {
-  const uint32_t core = c->order.records[record].core;
-  uint32_t last = record;
-  for (uint32_t i = record + 1; i < c->order.count; i++) {
-    if (c->order.records[i].core != core) continue;
-    if (!pto_core_is_of_word(c->order.records[i].kind)) break;
-    last = i;
-  }
-  return last;
-}
-
-static bool is_trying(const struct pto_observe_cores *c) {
-  return !c->has_strayed && c->running >= c->first && c->running < c->end_record;
-}
-
-/* Whether some part of the stretch, of several, gets other values. */
-static bool tries_parts(const struct pto_observe_cores *c, uint32_t record) {
-  const uint32_t last = pto_cores_last_part(c, record);
-  struct pto_observe_range range;
-  uint8_t *live;
-  for (uint32_t i = record; last != record && i <= last; i++) {
-    if (c->order.records[i].core != c->order.records[record].core || i < c->first || i >= c->end_record) continue;
-    if (c->is_counting) return true;
-    for (size_t r = c->first_race[i]; r < c->first_race[i + 1]; r++)
-      if (select_race(c, &c->races[r], &range, &live)) return true;
-  }
-  return false;
-}
-
-/* The run goes on with the next record, which is to be of this kind; false where it is not as the traced one. */
-static bool go_on(struct pto_observe_cores *c, const struct pto_message *message, uint8_t kind, uint64_t subject) {
-  const struct pto_core_record *record = c->next_record < c->order.count ? &c->order.records[c->next_record] : NULL;
-  const bool is_of_word = pto_core_is_of_word(kind);
-  if (c->running != PTO_CORE_NO_RECORD && is_trying(c)) c->is_counting ? end_count(c) : end_trial(c);
-  c->running = PTO_CORE_NO_RECORD;
-  if (!record || record->kind != kind || (is_of_word ? record->word : record->subject) != subject ||
-      c->members[record->core].core != message->core) {
-    if (!c->has_strayed) c->strayed_at = c->next_record;
-    c->has_strayed = true;
-  }
-  return !c->has_strayed;
-}
-
-static void begin_record(struct pto_observe_cores *c, uint32_t number) {
-  c->running = number;
-  if (is_trying(c)) c->is_counting ? begin_count(c) : begin_trial(c);
-}
-
-static void on_trial(struct pto_observe_cores *c, const struct pto_core_event *event) {
-  while (c->next_record < c->order.count && pto_core_is_of_word(c->order.records[c->next_record].kind))
-    c->next_record++;
-  const bool is_as_traced = go_on(c, event->message, event->kind, event->subject);
-  if (event->kind == PTO_CORE_HAS_SHARED) take_shared(c, event);
-  if (event->kind == PTO_CORE_RETURNED) drop_shared(c, event->message);
-  const uint32_t number = (uint32_t)c->next_record++;
-  c->is_stepping = false;
-  if (!is_as_traced || event->kind == PTO_CORE_SUSPENDED || event->kind == PTO_CORE_RETURNED) return;
-  begin_record(c, number);
-  c->is_stepping = tries_parts(c, number);
-}
-
-static void on_trace(struct pto_observe_cores *c, const struct pto_core_event *event) {
-  if (!c->has_begun) /* memory is what the run begins with */
-    for (size_t i = 0; i < c->copy_count; i++)
-      memcpy(c->now + c->copies[i].base, c->copies[i].live, c->copies[i].size_bytes);
-  c->has_begun = true;
-  if (c->running != PTO_CORE_NO_RECORD) end_traced(c);
-  c->running = pto_core_order_add(&c->order, event);
-  if (event->kind == PTO_CORE_HAS_SHARED) take_shared(c, event);
-  if (event->kind == PTO_CORE_RETURNED) drop_shared(c, event->message);
-  if (event->kind == PTO_CORE_SUSPENDED || event->kind == PTO_CORE_RETURNED) c->running = PTO_CORE_NO_RECORD;
-}
-
-static void on_event(void *context, const struct pto_core_event *event) {
-  struct pto_observe_cores *c = context;
-  if (c->is_stepping) pto_steps_pause();
-  if (c->is_too_large) return;
-  const uint64_t left_us = pto_observe_memory_try_pause();
-  if (c->is_trial)
-    on_trial(c, event);
-  else
-    on_trace(c, event);
-  pto_observe_memory_try_resume(left_us);
-  if (c->is_stepping && c->running != PTO_CORE_NO_RECORD) pto_steps_go();
-}
-
-/* ---- operations on words ---- */
-
-#define NO_WORD UINT64_MAX
-/* Where the word is in the copies; shared memory lies elsewhere in each run. */
-static uint64_t word_at(const struct pto_observe_cores *c, uint64_t addr) {
-  for (size_t i = 0; i < c->copy_count; i++)
-    if (c->copies[i].live && addr - (uintptr_t)c->copies[i].live < c->copies[i].size_bytes)
-      return c->copies[i].base + (addr - (uintptr_t)c->copies[i].live);
-  return NO_WORD;
-}
-
-/* Whether an atomic operation has changed the word by now, one of this core where `core` is not NO_RECORD. */
-static bool is_word(const struct pto_observe_cores *c, uint64_t word, uint32_t core) {
-  for (size_t i = c->is_trial ? c->next_record : c->order.count; i-- > 0;) {
-    const struct pto_core_record *record = &c->order.records[i];
-    if (record->kind == PTO_CORE_LEAVES_WORD && record->word == word && record->subject == PTO_STEP_ATOMIC &&
-        (core == PTO_CORE_NO_RECORD || record->core == core))
-      return true;
-  }
-  return false;
-}
-
-/* One of the two records of the operation. */
-static bool add_word_record(struct pto_observe_cores *c, uint8_t kind, const struct pto_step *step) {
-  const struct pto_core_event event = {.message = &c->o->call.unit->messages[c->order.records[c->running].core],
-                                       .kind = kind,
-                                       .subject = (uint8_t)step->kind,
-                                       .key = word_at(c, step->addr),
-                                       .call = (const uint8_t *)step->instruction + 1};
-  if (c->is_trial) {
-    if (go_on(c, event.message, kind, event.key)) begin_record(c, (uint32_t)c->next_record++);
-  } else {
-    end_traced(c);
-    c->running = pto_core_order_add(&c->order, &event);
-    c->word_records++;
-  }
-  return c->running != PTO_CORE_NO_RECORD;
-}
-
-/* A load of such a word acquires, and who has changed it by an atomic operation may give it back by a store, as of a
- * lock.  Any other store is one that nothing orders. */
-static bool on_reach(void *context, const struct pto_step *step) {
-  struct pto_observe_cores *c = context;
-  if (c->is_too_large || c->running == PTO_CORE_NO_RECORD) return false;
-  const uint32_t core = step->kind == PTO_STEP_STORES ? c->order.records[c->running].core : PTO_CORE_NO_RECORD;
-  if (step->kind != PTO_STEP_ATOMIC && !c->word_records) return false;
-  const uint64_t word = word_at(c, step->addr);
-  if (word == NO_WORD || (step->kind != PTO_STEP_ATOMIC && !is_word(c, word, core))) return false;
-  if (!c->is_trial && c->word_records >= MOST_WORD_RECORDS) {
-    c->are_words_partly = true;
-    return false;
-  }
-  return add_word_record(c, PTO_CORE_REACHES_WORD, step);
-}
-
-static void on_leave(void *context, const struct pto_step *step) {
-  (void)add_word_record(context, PTO_CORE_LEAVES_WORD, step);
-}
-
-/* ---- runs ---- */
-
-static struct pto_observe_outcome run(struct pto_observe_cores *c) {
-  c->running = PTO_CORE_NO_RECORD;
-  for (size_t i = 0; i < c->member_count; i++) c->members[i].has_returned = false;
-  for (size_t i = c->page_copies; i < c->copy_count; i++) c->copies[i].live = NULL;
-  pto_observed_unit_schedule(c->o->port, &c->schedule);
-  struct pto_observe_outcome outcome = pto_observe_run_again(c->o, PTO_OBSERVE_NEGATIVE, PTO_OBSERVE_NO_LOCAL);
-  pto_observed_unit_schedule(c->o->port, NULL);
-  if (outcome.caught == SIGVTALRM) c->stuck_count++;
-  return outcome;
-}
-
-static struct pto_observe_outcome trace(struct pto_observe_cores *c, bool is_reversed) {
-  find_copies(c);
-  pto_core_order_reset(&c->order, c->members, (uint32_t)c->member_count);
-  for (size_t i = 0; i < c->member_count; i++) c->is_eager[c->members[i].core] = c->members[i].polls;
-  c->schedule.is_reversed = is_reversed;
-  c->is_trial = c->has_begun = false;
-  c->write_count = c->value_count = 0;
-  c->word_records = 0;
-  c->compared_bytes = 0;
-  const struct pto_observe_outcome outcome = run(c);
-  if (outcome.caught == SIGVTALRM && c->running != PTO_CORE_NO_RECORD && !c->is_too_large)
-    c->spinning = c->order.records[c->running].core;
-  for (size_t i = 0; i < c->page_copies && !c->is_too_large; i++)
-    memcpy(c->end + c->copies[i].base, c->copies[i].live, c->copies[i].size_bytes);
-  return outcome;
-}
-
-/* Whether other values in these bytes of stretches [first, end) make a difference to the traced run, in which the first
- * status that was not 0 was `status`. */
-static bool matters(struct pto_observe_cores *c, uint32_t first, uint32_t end, struct pto_observe_range bytes,
-                    int status) {
-  if (c->stuck_count >= MOST_STUCK) return false;
-  c->is_trial = true;
-  c->has_strayed = false;
-  c->next_record = 0;
-  c->first = first;
-  c->end_record = end;
-  c->selected = bytes;
-  c->overwritten = (struct pto_observe_range){0, 0};
-  const bool may_step = c->word_records > 0 && pto_steps_begin((struct pto_steps_watch){on_reach, on_leave, c});
-  const struct pto_observe_outcome outcome = run(c);
-  c->is_stepping = false;
-  if (may_step) (void)pto_steps_end();
-  bool differs = outcome.caught || outcome.status != status;
-  for (size_t i = 0; i < c->page_copies && !differs; i++) {
-    const struct pto_cores_copy *copy = &c->copies[i];
-    if (memcmp(c->end + copy->base, copy->live, copy->size_bytes) == 0) continue;
-    for (uint64_t k = 0; k < copy->size_bytes; k++)
-      differs |= c->end[copy->base + k] != copy->live[k] && !pto_observe_is_of_others(class_at(c, copy, k));
-  }
-  return differs;
-}
+/* Looks of a finding that are asked whether they read, a run each. */
+#define MOST_ASKED 256u
 
 /* ---- races ---- */
 
@@ -500,19 +68,10 @@ static void classify(const struct pto_observe_cores *c, uint8_t *kinds) {
   }
 }
 
+static bool is_mere_look(uint8_t kinds) { return (kinds & (IS_LOOK | HAS_WORKED)) == IS_LOOK; }
+
 static bool is_atomic(const struct pto_core_record *record) {
   return record->kind == PTO_CORE_REACHES_WORD && record->subject == PTO_STEP_ATOMIC;
-}
-
-/* Whether the stretch writes one word there and nothing beside it, as who is polled does. */
-static bool is_lone_word(const struct pto_observe_cores *c, const struct pto_cores_write *write) {
-  const uint64_t word = write->lo & ~(uint64_t)7;
-  for (size_t w = 0; w < c->write_count; w++) {
-    const struct pto_cores_write *other = &c->writes[w];
-    if (other->record != write->record || other->hi <= word - pto_min_u64(word, 8) || other->lo >= word + 16) continue;
-    if (other->lo < word || other->hi > word + 8) return false;
-  }
-  return true;
 }
 
 /* Whether what `write` leaves races with stretch `of`: of another core, or of other blocks, which do the same in their
@@ -520,12 +79,12 @@ static bool is_lone_word(const struct pto_observe_cores *c, const struct pto_cor
 static bool races_with(const struct pto_observe_cores *c, const struct pto_cores_write *write, uint32_t of,
                        uint8_t kind) {
   const uint32_t a = c->order.records[write->record].core, b = c->order.records[of].core;
-  if ((kind & IS_EARLY) && is_sum(c, write->lo)) return !was_reported(c, b, b, write->lo);
+  if ((kind & IS_EARLY) && pto_cores_is_sum(c, write->lo)) return !was_reported(c, b, b, write->lo);
   if (a == b || pto_core_order_is_before(&c->order, write->record, of) ||
       pto_core_order_is_before(&c->order, of, write->record))
     return false;
   if (is_atomic(&c->order.records[write->record])) return false; /* its order is taken not to matter */
-  if ((kind & IS_LOOK) && is_lone_word(c, write)) return false;
+  if ((kind & IS_LOOK) && pto_cores_is_lone_word(c, write)) return false;
   return c->reported_count == 0 || !was_reported(c, a, b, write->lo);
 }
 
@@ -540,7 +99,7 @@ static bool find_races(struct pto_observe_cores *c) {
   if (!c->is_too_large) classify(c, kinds);
   for (uint32_t of = 0; of < count && !c->is_too_large; of++) {
     c->first_race[of] = c->race_count;
-    if (is_stretch(&c->order.records[of]) && (kinds[of] & (IS_LOOK | HAS_WORKED)) != IS_LOOK)
+    if (is_stretch(&c->order.records[of]) && (c->takes_looks || !is_mere_look(kinds[of])))
       for (size_t w = 0; w < c->write_count && !c->is_too_large; w++) {
         if (!races_with(c, &c->writes[w], of, kinds[of])) continue;
         struct pto_cores_race *race = pto_grow(&c->races, &c->race_count, &c->race_capacity, sizeof *race);
@@ -563,7 +122,7 @@ static uint32_t find_stretch(struct pto_observe_cores *c, int status) {
   uint32_t lo = 0, hi = (uint32_t)c->order.count; /* those below lo make no difference, those below hi do */
   while (hi - lo > 1) {
     const uint32_t middle = lo + (hi - lo) / 2;
-    *(matters(c, 0, middle, ALL, status) ? &hi : &lo) = middle;
+    *(pto_cores_matters(c, 0, middle, ALL, status) ? &hi : &lo) = middle;
   }
   return hi - 1;
 }
@@ -578,13 +137,13 @@ static struct pto_observe_range find_bytes(struct pto_observe_cores *c, uint32_t
   const uint64_t begin = lo, end = hi;
   while (hi - lo > 1) {
     const uint64_t middle = lo + (hi - lo) / 2;
-    *(matters(c, of, of + 1, (struct pto_observe_range){begin, middle}, status) ? &hi : &lo) = middle;
+    *(pto_cores_matters(c, of, of + 1, (struct pto_observe_range){begin, middle}, status) ? &hi : &lo) = middle;
   }
   const uint64_t first = hi - 1;
   lo = first, hi = end;
   while (hi - lo > 1) {
     const uint64_t middle = lo + (hi - lo) / 2;
-    *(matters(c, of, of + 1, (struct pto_observe_range){middle, end}, status) ? &lo : &hi) = middle;
+    *(pto_cores_matters(c, of, of + 1, (struct pto_observe_range){middle, end}, status) ? &lo : &hi) = middle;
   }
   return (struct pto_observe_range){first, lo + 1};
 }
@@ -604,7 +163,27 @@ static uint32_t find_writer(const struct pto_observe_cores *c, uint32_t of, stru
   return of;
 }
 
-static void tell(struct pto_observe_cores *c, struct pto_cores_finding finding) {
+/* Of the looks of a core that polls some may have read what the finding is of, and looked for more then. */
+static void find_idle(struct pto_observe_cores *c, const struct pto_cores_finding *finding, int status) {
+  const uint32_t writer = c->order.records[finding->writer].core, reader = c->order.records[finding->other].core;
+  uint8_t *kinds = malloc(c->order.count + 1);
+  bool *is_idle = realloc(c->is_idle, c->order.count + 1);
+  if (is_idle) c->is_idle = is_idle;
+  uint32_t asked = 0;
+  if (kinds && is_idle) classify(c, kinds);
+  for (uint32_t i = 0; kinds && is_idle && i < c->order.count; i++) {
+    is_idle[i] = i != finding->other && is_mere_look(kinds[i]);
+    if (is_idle[i] && finding->is_read && c->order.records[i].core == reader && is_stretch(&c->order.records[i]) &&
+        asked++ < MOST_ASKED)
+      is_idle[i] = !pto_cores_reads(c, i, writer, finding->bytes.lo, status);
+  }
+  c->is_too_large |= !kinds || !is_idle;
+  free(kinds);
+}
+
+static void tell(struct pto_observe_cores *c, struct pto_cores_finding finding, int status) {
+  find_idle(c, &finding, status);
+  if (c->is_too_large) return;
   const uint32_t a = c->order.records[finding.writer].core, b = c->order.records[finding.other].core;
   finding.is_turn = a == b;
   pto_cores_report(c, &finding);
@@ -612,15 +191,16 @@ static void tell(struct pto_observe_cores *c, struct pto_cores_finding finding) 
 }
 
 /* A stretch that writes a sum before its turn. */
-static bool tell_early_write(struct pto_observe_cores *c) {
+static bool tell_early_write(struct pto_observe_cores *c, int status) {
   uint8_t *kinds = malloc(c->order.count + 1);
   bool any = false;
   if (kinds) classify(c, kinds);
   for (size_t w = 0; kinds && w < c->write_count && !any; w++) {
     const struct pto_cores_write *write = &c->writes[w];
     const uint32_t core = c->order.records[write->record].core;
-    if (!(kinds[write->record] & IS_EARLY) || !is_sum(c, write->lo) || was_reported(c, core, core, write->lo)) continue;
-    tell(c, (struct pto_cores_finding){write->record, write->record, {write->lo, write->hi}, .is_turn = true});
+    if (!(kinds[write->record] & IS_EARLY) || !pto_cores_is_sum(c, write->lo) || was_reported(c, core, core, write->lo))
+      continue;
+    tell(c, (struct pto_cores_finding){write->record, write->record, {write->lo, write->hi}, .is_turn = true}, status);
     any = true;
   }
   free(kinds);
@@ -671,7 +251,7 @@ static uint64_t find_added(struct pto_observe_cores *c, uint32_t of, struct pto_
   for (uint64_t more = 0; more < 2; more++) {
     c->count_more = more;
     c->count_added = 0;
-    (void)matters(c, of, of + 1, ALL, status);
+    (void)pto_cores_matters(c, of, of + 1, ALL, status);
     added[more] = c->count_added;
   }
   c->is_counting = false;
@@ -689,47 +269,29 @@ static void ask_for_count(struct pto_observe_cores *c, struct pto_cores_finding 
   finding->added = own == other ? own : 0;
 }
 
-/* Traces the run once more, by the instruction; false where that was done. */
-static bool find_words(struct pto_observe_cores *c) {
-  if (c->are_words_known) return false;
-  c->are_words_known = true;
-  c->are_words_partly = !pto_steps_begin((struct pto_steps_watch){on_reach, on_leave, c});
-  if (c->are_words_partly) return false;
-  c->is_stepping = true;
-  const struct pto_observe_outcome outcome = trace(c, c->schedule.is_reversed);
-  c->is_stepping = false;
-  c->are_words_partly |= !pto_steps_end();
-  if (outcome.caught) {
-    c->are_words_partly = true;
-    (void)trace(c, c->schedule.is_reversed);
-  }
-  c->is_too_large |= !pto_core_order_solve(&c->order);
-  return true;
-}
-
 /* Whether the core does not come to its poll where these bytes are other ones: they are what it looks for. */
 static bool goes_on(struct pto_observe_cores *c, uint32_t of, struct pto_observe_range bytes, int status) {
   uint32_t next = of + 1;
   while (next < c->order.count && c->order.records[next].previous != of) next++;
   if (next == c->order.count || c->order.records[next].kind != PTO_CORE_POLLED) return false;
-  (void)matters(c, of, of + 1, bytes, status);
+  (void)pto_cores_matters(c, of, of + 1, bytes, status);
   return c->has_strayed && c->strayed_at <= next;
 }
 
 /* One finding of the traced run; false where there is none. */
 static bool find_one(struct pto_observe_cores *c, int status) {
-  if (tell_early_write(c)) return true;
-  if (!find_races(c) || c->stuck_count >= MOST_STUCK) return false;
+  if (tell_early_write(c, status)) return true;
+  if (!find_races(c) || c->stuck_count >= PTO_CORES_MOST_STUCK) return false;
   bool differs = false;
   for (c->gives = PTO_CORES_OTHERS; !differs; c->gives++) {
-    differs = matters(c, 0, UINT32_MAX, ALL, status);
+    differs = pto_cores_matters(c, 0, UINT32_MAX, ALL, status);
     if (differs || c->overwritten.lo < c->overwritten.hi || c->gives + 1 == PTO_CORES_VALUES || any_yields(c)) break;
   }
   if (c->overwritten.lo < c->overwritten.hi) {
-    if (find_words(c)) return true;
+    if (pto_cores_trace_words(c)) return true;
     struct pto_cores_finding finding = {c->overwritten_by, c->overwriting, c->overwritten, .is_read = false};
     ask_for_count(c, &finding, status);
-    tell(c, finding);
+    tell(c, finding, status);
     return true;
   }
   if (!differs || c->o->call.is_unstable) return false; /* then it differs by itself */
@@ -737,9 +299,9 @@ static bool find_one(struct pto_observe_cores *c, int status) {
   if (c->first_race[of] == c->first_race[of + 1]) return false;
   struct pto_observe_range bytes = find_bytes(c, of, status);
   const uint32_t writer = find_writer(c, of, &bytes);
-  if (find_words(c)) return true;
+  if (pto_cores_trace_words(c)) return true;
   if (c->members[c->order.records[of].core].polls && goes_on(c, of, bytes, status)) return false;
-  tell(c, (struct pto_cores_finding){writer, of, bytes, .is_read = true});
+  tell(c, (struct pto_cores_finding){writer, of, bytes, .is_read = true}, status);
   return true;
 }
 
@@ -770,7 +332,7 @@ static bool list_members(struct pto_observe_cores *c) {
 
 /* The unit in one order of its cores.  What it came to, where that is not what the first run came to. */
 static struct pto_observe_outcome judge(struct pto_observe_cores *c, bool is_reversed) {
-  const struct pto_observe_outcome outcome = trace(c, is_reversed);
+  const struct pto_observe_outcome outcome = pto_cores_trace(c, is_reversed);
   c->are_words_known = c->are_words_partly = false;
   c->pattern = is_reversed ? PTO_OBSERVE_NEGATIVE : PTO_OBSERVE_POSITIVE;
   if (outcome.caught || c->is_too_large) return outcome;
@@ -780,17 +342,10 @@ static struct pto_observe_outcome judge(struct pto_observe_cores *c, bool is_rev
   return outcome;
 }
 
-static void ignore_event(void *context, const struct pto_core_event *event) {
-  (void)context;
-  (void)event;
-}
-
 /* Orders that are neither of the two, where these have shown nothing. */
 static void judge_random_orders(struct pto_observe_cores *c) {
-  c->schedule.watch = (struct pto_core_watch){ignore_event, NULL};
   for (uint64_t i = 1; i <= RANDOM_ORDERS && c->member_count > 1; i++) {
-    c->schedule.random = i;
-    const struct pto_observe_outcome outcome = run(c);
+    const struct pto_observe_outcome outcome = pto_cores_run_at_random(c, i);
     if (!outcome.differs) continue;
     pto_cores_report_order(c, &outcome);
     break;
@@ -808,12 +363,13 @@ void pto_observe_judge_cores(struct pto_observation *o, bool runs_were_alike) {
   c->o = o;
   c->reported_count = c->stuck_count = 0;
   c->spinning = PTO_CORE_NO_RECORD;
+  c->takes_looks = false;
   c->is_too_large = !list_members(c);
-  c->schedule = (struct pto_observe_schedule){.steps = true, .watch = {on_event, c}};
+  c->schedule = (struct pto_observe_schedule){.steps = true};
   pto_observe_select(o, runs_were_alike ? pto_observe_must_not_matter : NULL);
-  if (!c->is_too_large) trace(c, false); /* who polls, while none goes first for that */
+  if (!c->is_too_large) pto_cores_trace(c, false); /* who polls, while none goes first for that */
   struct pto_observe_outcome outcomes[2] = {{.differs = false}, {.differs = false}};
-  if (!c->is_too_large) trace(c, true);
+  if (!c->is_too_large) pto_cores_trace(c, true);
   c->schedule.is_eager = c->is_eager;
   if (!c->is_too_large) outcomes[1] = judge(c, true);
   if (!c->is_too_large) outcomes[0] = judge(c, false);
@@ -825,6 +381,10 @@ void pto_observe_judge_cores(struct pto_observation *o, bool runs_were_alike) {
                         pto_core_order_next_left(&c->order, &at, &left);)
     pto_cores_report_left(c, &left);
   if (c->reported_count > 0 || o->call.is_unstable) return;
+  c->takes_looks = true; /* results that differ have a cause: looks may have read what they should not */
+  for (int i = 0; i < 2 && any_polls(c) && (outcomes[0].differs || outcomes[1].differs); i++)
+    if (c->reported_count == 0) (void)judge(c, i == 0);
+  if (c->reported_count > 0) return;
   for (int i = 0; i < 2; i++)
     if (outcomes[i].differs) {
       pto_cores_report_order(c, &outcomes[i]);
@@ -836,8 +396,8 @@ void pto_observe_judge_cores(struct pto_observation *o, bool runs_were_alike) {
 void pto_observe_cores_destroy(struct pto_observe_cores *c) {
   if (!c) return;
   pto_core_order_fini(&c->order);
-  void *all[] = {c->members, c->is_eager, c->copies, c->now,   c->end,
-                 c->applied, c->values,   c->writes, c->races, c->first_race};
+  void *all[] = {c->members, c->is_eager, c->copies, c->now,        c->end,    c->applied,
+                 c->values,  c->writes,   c->races,  c->first_race, c->is_idle};
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(all); i++) free(all[i]);
   free(c);
 }

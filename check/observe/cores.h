@@ -105,6 +105,10 @@ struct pto_observe_cores {
   bool is_stepping;      /* they are looked for, in a run that is traced; */
   bool are_words_known;  /* they have been, in this order of cores; */
   bool are_words_partly; /* and not in all of it, as that is too long */
+  /* Looks of a core that polls, which end in a poll and write nothing: */
+  bool takes_looks; /* they count as stretches that may read what they should not; */
+  bool is_asking;   /* one begins with values in its races that none wrote: whether it reads them; */
+  bool *is_idle;    /* by record: it is one, and reads nothing of what the finding is of */
 };
 
 /* What was found of two stretches. */
@@ -122,9 +126,6 @@ void pto_cores_report(struct pto_observe_cores *cores, const struct pto_cores_fi
 void pto_cores_report_left(struct pto_observe_cores *cores, const struct pto_core_left *left);
 /* The unit's results are others where its cores run in another order, and no race was found. */
 void pto_cores_report_order(struct pto_observe_cores *cores, const struct pto_observe_outcome *outcome);
-
-/* The last record of the stretch: its own, or that of the last operation on a word in it. */
-uint32_t pto_cores_last_part(const struct pto_observe_cores *cores, uint32_t record);
 
 /* Where a byte of the copies lies. */
 static inline const struct pto_cores_copy *pto_cores_copy_at(const struct pto_observe_cores *cores, uint64_t at) {

@@ -209,6 +209,7 @@ static bool look_at(struct pto_observation *o, struct pto_observe_form *form) {
     give_up(o);
     pto_observe_assume_writes(o);
     pto_observe_note_uses(o, false);
+    pto_observe_note_flags(o, false);
     return false;
   }
   if (pto_observe_statics_end_first(&o->statics, &data, &size_bytes)) pto_observe_report_state(o, data, size_bytes);
@@ -226,6 +227,7 @@ static bool look_at(struct pto_observation *o, struct pto_observe_form *form) {
   if (o->call.unit->waits && o->call.status == PTO_EDEADLOCK) pto_observe_report_stuck(o);
   if (o->call.unit->waits && o->call.status == PTO_ETIMEOUT) pto_observe_report_spinning(o);
   if (o->call.unit->waits && o->call.status == 0 && o->call.is_full) pto_observe_judge_cores(o, are_alike);
+  pto_observe_note_flags(o, are_alike);
   pto_observe_restore(o);
   pto_observe_private_leave(o);
   if (o->rehearsal.is_going_on) pto_observe_rehearsal_note(o);
@@ -241,6 +243,7 @@ static void pass_by(struct pto_observation *o) {
   pto_observe_run_first(o);
   pto_observe_assume_writes(o);
   pto_observe_note_uses(o, false);
+  pto_observe_note_flags(o, false);
 }
 
 static void observe(void *context, const struct pto_observed_unit *unit) {

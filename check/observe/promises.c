@@ -6,8 +6,10 @@
  *   IN_PLACE    a call in place runs with the INPUT apart, one apart runs in place: another result
  *   placement   all tensors lie elsewhere, in the same places of a cache line: another result
  *
- * For the last two, tensors are copies in scratch memory, and the payload's addresses are changed around the run.  Only
- * of calls that are alone in their unit, whose other runs were like the first.
+ *   core        the call sees itself on another core: another result
+ *
+ * For the first two, tensors are copies in scratch memory, and the payload's addresses are changed around the run. Only
+ * of calls whose other runs were like the first; the first two of calls that are alone in their unit.
  */
 #include <check/observe/state.h>
 
@@ -249,10 +251,11 @@ static bool writes_outside(const struct pto_observation *o) {
 
 void pto_observe_judge_promises(struct pto_observation *o, bool is_first_of_form) {
   if (o->call.unit->waits) judge_time(o);
-  if (!is_first_of_form || o->call.unit->waits || o->call.unit->count != 1 || writes_outside(o)) return;
+  if (!is_first_of_form || (!o->call.unit->waits && o->call.unit->count != 1) || writes_outside(o)) return;
   for (uint32_t i = 0; i < o->call.param_count; i++)
     if (!(o->call.params[i].mode & PTO_INOUT)) return;
   judge_core(o);
+  if (o->call.unit->waits) return;
   judge_placement(o);
   judge_in_place(o);
 }

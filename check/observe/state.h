@@ -18,12 +18,15 @@
  *   search.c          which bytes are read
  *   core_order.c      what orders the cores of a unit: vector clocks
  *   cores.c           bytes that cores touch with nothing to order them
+ *   core_runs.c       one run of such a unit: what its stretches write, what other values come to
  *   steps.c           operations on words, by the instruction
  *   task.c            what all units of a task come to
  *   places.c          what memory and tasks are called
  *   findings.c        sentences about accesses
  *   state_findings.c  sentences about what outlives a call
  *   core_findings.c   sentences about cores
+ *   core_stretches.c  where in a kernel a core is
+ *   core_remedies.c   what is to be added between cores
  *
  * Always true within a unit: `call` describes it; between two runs of it memory is anything, and each run begins with
  * setting it.
@@ -111,7 +114,7 @@ struct pto_observe_call {
   uint64_t first_ns;
   struct pto_observe_form *form_entry;   /* its kernels and shapes; NULL: there is no room for it */
   bool is_full;                          /* all is asked of it, not only what every call is asked */
-  uint8_t calling_roles;                 /* PTO_ROLE_BITs of those whose kernels have called pto/core.h */
+  uint8_t calling_roles;                 /* PTO_ROLE_BITs of those whose kernels have called pto/core.h, in any run */
   uint64_t runs;                         /* so far */
   const struct pto_observe_param *asked; /* what a child process is asked of */
   uint64_t *asked_scalar;
@@ -429,6 +432,9 @@ void pto_observe_around_end(struct pto_observation *o, const struct pto_observe_
 /* check/observe/uses.c: what the unit did with what its kernel declares; `is_known`: it was looked at, and its runs
  * were alike. */
 void pto_observe_note_uses(struct pto_observation *o, bool is_known);
+/* The same of its kernels' flags, when the unit has run in all orders of its cores that it is to run in: who polls may
+ * find at once what it looks for, and call nothing. */
+void pto_observe_note_flags(struct pto_observation *o, bool is_known);
 /* Of a parameter of the unit's task: that its task has not written all of it, or that this is not known. */
 void pto_observe_note_kept(struct pto_observation *o, const struct pto_observe_param *param);
 /* The last run is over. */

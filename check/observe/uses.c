@@ -165,11 +165,6 @@ static void note_param(struct pto_observation *o, struct pto_observe_use *use, c
   if (is_known && !answer.is_read) (void)run_over(o, param, false, PTO_OBSERVE_NEGATIVE);
 }
 
-static void note_flag(struct pto_observation *o, const struct pto_kernel *kernel, bool is_unused) {
-  struct pto_observe_use *use = use_of(o, kernel, PTO_OBSERVE_FLAG);
-  if (use && (!is_unused || (kernel->flags & PTO_KERNEL_REMOTE))) use->is_read = use->is_written = true;
-}
-
 void pto_observe_note_uses(struct pto_observation *o, bool is_known) {
   const struct pto_observed_unit *unit = o->call.unit;
   if (o->rank) return;
@@ -189,7 +184,19 @@ void pto_observe_note_uses(struct pto_observation *o, bool is_known) {
       else
         use->is_read = use->is_written = true;
     }
-    if (pto_kernel_waits(kernel)) note_flag(o, kernel, is_known && !(o->call.calling_roles & PTO_ROLE_BIT(role)));
+  }
+}
+
+void pto_observe_note_flags(struct pto_observation *o, bool is_known) {
+  const struct pto_observed_unit *unit = o->call.unit;
+  if (o->rank) return;
+  for (uint32_t k = 0; k < unit->count; k++) {
+    const uint32_t role = unit->messages[k].role;
+    const struct pto_kernel *kernel = o->call.payload->kernels[role];
+    if (!pto_kernel_waits(kernel)) continue;
+    const bool calls = o->call.calling_roles & PTO_ROLE_BIT(role);
+    struct pto_observe_use *use = use_of(o, kernel, PTO_OBSERVE_FLAG);
+    if (use && (!is_known || calls || (kernel->flags & PTO_KERNEL_REMOTE))) use->is_read = use->is_written = true;
   }
 }
 

@@ -194,11 +194,14 @@ static void put_report(struct pto_json_writer *w, const void *context) {
 
 static int finish(const struct pto_run_options *options) {
   const struct told told = told_now();
-  const bool has_text = !options->quiet && !pto_run_options_take_stdout(options);
-  if (has_text && told.result->has_time && told.exit_code != PTO_EXIT_USAGE) print(&told);
+  const bool has_text = !options->quiet && !pto_run_options_take_stdout(options) && told.result->has_time &&
+                        told.exit_code != PTO_EXIT_USAGE;
+  if (has_text) print(&told);
   fflush(stdout);
   const bool is_told_here = !rank_count || ranked.ranks.is_told_here;
-  if (told.error->sentence[0] && is_told_here && (!options->quiet || !options->json_path))
+  /* Cores that wait for ever are a finding, and end the run. */
+  const bool is_found = has_text && !rank_count && told.findings->by_kind[PTO_FINDING_STUCK] > 0;
+  if (told.error->sentence[0] && is_told_here && !is_found && (!options->quiet || !options->json_path))
     pto_complain(0, "%s", told.error->sentence);
   const struct pto_judgement judgement = {.verb = "check --observe",
                                           .program = told.result->program,

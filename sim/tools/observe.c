@@ -130,6 +130,21 @@ static uint32_t next_core(const struct engine_observe *engine, bool *any_runs) {
   return next;
 }
 
+/* Where each core of the unit sees itself from now on: `core`, or again where it is. */
+static void see(struct engine_observe *engine, enum pto_observed_core core) {
+  for (uint32_t i = 0; i < engine->unit.count; i++) {
+    const struct pto_message *message = &engine->unit.messages[i];
+    struct pto_core *view = &engine->views[message->core];
+    if (core != PTO_OBSERVED_OWN) {
+      *view = pto_observed_call_move(message, view, engine->core_count, core);
+      continue;
+    }
+    view->index = message->core;
+    view->cluster = message->core / 3;
+    view->lane = message->core % 3;
+  }
+}
+
 static void run_together(struct engine_observe *engine) {
   engine->last_core = engine->core_count;
   engine->steps = 0;
@@ -167,9 +182,11 @@ static int engine_run(struct pto_port *port, struct pto_observed_fill fill) {
   }
   const bool is_again = engine->run_count > 0;
   pto_solo_limited(&engine->solo, engine->observer && (is_again || engine->unit.waits), is_again);
-  if (engine->unit.waits)
+  if (engine->unit.waits) {
+    see(engine, engine->seen_core);
     run_together(engine);
-  else
+    see(engine, PTO_OBSERVED_OWN);
+  } else
     run_alone(engine, &engine->unit.messages[0], fill.value);
   pto_solo_limited(&engine->solo, false, false);
   for (uint32_t i = 0; i < engine->unit.count; i++) {
@@ -198,6 +215,7 @@ static void engine_abandon(struct pto_port *port) {
   pto_solo_leave(&engine->solo);
   pto_solo_limited(&engine->solo, false, false);
   if (!engine->unit.waits) return;
+  see(engine, PTO_OBSERVED_OWN);
   for (uint32_t i = 0; i < engine->unit.count; i++) {
     const uint32_t index = engine->unit.messages[i].core;
     struct pto_waiting_core *waiting = &engine->solo.waiting.cores[index];

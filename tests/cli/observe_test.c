@@ -67,6 +67,7 @@ static void test_what_another_block_writes_is_told_as_that_for_each_block(void *
 
 static void test_a_promise_that_is_not_kept_has_a_remedy(void **state) {
   static const char *const cases[][2] = {{"planted_kernels.so --case not_in_place", "take PTO_KERNEL_IN_PLACE out"},
+                                         {"planted_promises.so --case by_core", "take `args->core->block_index` in"},
                                          {"planted_kernels.so --case sum_lost", "add with `+=`, or declare it OUTPUT"},
                                          {"planted_kernels.so --case by_address", "compute with elements and offsets"},
                                          {"planted_promises.so --case by_clock", "pass what is to vary as a scalar"},
@@ -301,6 +302,18 @@ static void test_a_run_that_fails_leaves_with_3_and_its_sentence(void **state) {
   pto_ptosim_assert_complaint(3, "outlived the time-out of 200 ms");
 }
 
+/* A core that returns early, so that another one waits for ever: the finding has it, and the error of the run is that.
+ */
+static void test_cores_that_wait_for_ever_are_told_once(void **state) {
+  const char *command = "check %s/planted/planted_cores.so --case too_few --observe%s";
+  (void)state;
+  assert_int_equal(pto_ptosim_run(command, pto_ptosim_build(), ""), 3);
+  assert_non_null(strstr(pto_ptosim_last.out, "stuck: cores wait for ever: task 0 (too_few) block 0 AIV1"));
+  assert_string_equal(pto_ptosim_last.err, "");
+  assert_int_equal(pto_ptosim_run(command, pto_ptosim_build(), " --quiet"), 3);
+  assert_non_null(strstr(pto_ptosim_last.err, "ptosim: cores wait for ever: task 0 (too_few) block 0 AIV1"));
+}
+
 static void test_wrong_arguments_leave_with_2(void **state) {
   static const char *const lines[][2] = {
       {"check --observe", "which program?"},
@@ -398,6 +411,7 @@ int main(void) {
       cmocka_unit_test(test_what_special_values_show_is_told_whole),
       cmocka_unit_test(test_only_the_tasks_asked_for_are_observed),
       cmocka_unit_test(test_a_run_that_fails_leaves_with_3_and_its_sentence),
+      cmocka_unit_test(test_cores_that_wait_for_ever_are_told_once),
       cmocka_unit_test(test_wrong_arguments_leave_with_2),
       cmocka_unit_test(test_what_kernels_of_dispatches_touch_is_held_against_what_they_declare),
       cmocka_unit_test(test_bytes_of_a_block_are_told_in_elements_of_its_parameter),

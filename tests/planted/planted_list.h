@@ -151,6 +151,7 @@
   X("planted_promises", "written_back", PLANTED_OBSERVE, "write input", 0, 0, PLANTED_ANY, PLANTED_ANY)                \
   X("planted_promises", "half_left", PLANTED_OBSERVE, "not written", 0, 1, PLANTED_ANY, PLANTED_ANY)                   \
   X("planted_promises", "by_clock", PLANTED_OBSERVE, "unstable", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)             \
+  X("planted_promises", "by_core", PLANTED_OBSERVE, "placement", 0, 0, PLANTED_ANY, PLANTED_ANY)                       \
   X("planted_promises", "of_stack", PLANTED_OBSERVE, "address", 0, 1, PLANTED_ANY, PLANTED_ANY)
 
 #define PLANTED_DECLARED_LIST(X)                                                                                       \
@@ -291,7 +292,8 @@
     "before the read of AIV1")                                                                                         \
   X(early_ready, "cores", 0, "AIV0 writes bytes [0, 64) of array x", "AIV1 reads them", "before the read of AIV1")     \
   X(gives_up, "cores", 0, "AIV0 writes bytes [0, 64) of array x", "AIV1 reads them", "before the read of AIV1")        \
-  X(early_count, "cores", 0, "AIV0 writes bytes", "AIV1 reads them", "before the read of AIV1")                        \
+  X(early_count, "cores", 0, "AIV0 writes bytes", "AIV1 reads them",                                                   \
+    "behind the write of AIV0 and `pto_core_wait(args, 0)` before the read of AIV1")                                   \
   X(early_taken, "cores", 1, "of array z", "in another order", "pto_core_wait")                                        \
   X(poll_alone, "cores", PLANTED_ANY, "AIV1 runs for ever without a call of pto/core.h",                               \
     "where the other cores have not come first", "pto_core_yield(args, false)` in the loop of AIV1")                   \
@@ -340,6 +342,16 @@
   X(early_sum, "cores", 0, "writes bytes [64, 128) of array x", "AIC reads them",                                      \
     "move the read of AIC behind the atomic operation of AIC at planted_words.c:")                                     \
   X(half_ready, "cores", 0, "AIV0 writes bytes [32, 64) of array x", "AIV1 reads them",                                \
+    "behind the write of AIV0 and `pto_core_wait(args, 0)` before the read of AIV1")                                   \
+  X(unanswered, "cores", 0, "AIV0 writes bytes [0, 64) of array x", "AIV1 reads them",                                 \
+    "behind the read of AIV1, except the last time, and `pto_core_wait(args, 0)` before the write of AIV0, "           \
+    "except the first time")                                                                                           \
+  X(two_rows, "cores", 0, "AIV0 writes bytes [0, 64) of array x", "AIV1 reads them",                                   \
+    "behind the read of AIV1, except the last 2 times, and `pto_core_wait(args, 0)` before the write of AIV0, "        \
+    "except the first 2 times")                                                                                        \
+  X(word_of_row, "cores", 0, "AIV0 writes bytes [32, 64) of array x", "AIV1 reads them",                               \
+    "behind the write of AIV0 and `pto_core_wait(args, 0)` before the read of AIV1")                                   \
+  X(raised_early, "cores", 0, "AIV0 writes bytes [128, 192) of array x", "AIV1 reads them",                            \
     "behind the write of AIV0 and `pto_core_wait(args, 0)` before the read of AIV1")                                   \
   X(behind_lock, "cores", PLANTED_ANY, "bytes [4, 8) of the shared memory of key 1",                                   \
     "after its atomic operation at planted_words.c:", "let each core add with `__atomic_fetch_add(at, 1, ")

@@ -29,6 +29,7 @@
   X(written_back, "a kernel marks an element of its INPUT and puts back what was there")                               \
   X(half_left, "a kernel copies n / 2 bytes of n elements of 4 bits, and n is odd")                                    \
   X(by_clock, "a kernel draws its noise from the time")                                                                \
+  X(by_core, "a kernel that waits takes the number of its core for that of its block")                                 \
   X(of_stack, "a kernel gets the address of a local variable of the orchestration")
 
 #define WORDS(tensor) ((uint32_t *)(tensor).addr)
@@ -376,6 +377,25 @@ static const struct pto_kernel draw_noise = {.name = "draw_noise",
 static void by_clock(struct planted *p) {
   struct pto_tensor z = slot(p, 0);
   put(p, PLAIN(draw_noise), PARAMS(pto_output(&z), pto_scalar_u64(p->is_buggy)));
+}
+
+/* z = the number of the block, or of the core, behind a barrier. */
+static int say_place_run(const struct pto_kernel_args *a) {
+  const int status = pto_core_barrier(a);
+  const uint32_t place = a->scalars[0].u64 ? a->core->index : a->core->block_index;
+  if (status == 0) memcpy(a->tensors[0].addr, &place, sizeof place);
+  return status;
+}
+static const struct pto_kernel say_place = {.name = "say_place",
+                                            .cores = PTO_AIV,
+                                            .flags = PTO_KERNEL_WAITS,
+                                            .params = of_out_value,
+                                            .param_count = 2,
+                                            .run = say_place_run};
+
+static void by_core(struct planted *p) {
+  struct pto_tensor z = slot(p, 0);
+  put(p, PLAIN(say_place), PARAMS(pto_output(&z), pto_scalar_u64(p->is_buggy)));
 }
 
 /* z = the scalar, or what lies where it says. */

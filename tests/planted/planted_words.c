@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Cores of one task that know of each other by words in memory, and do it wrong: by atomic operations that come too
- * early or too late.
+ * early or too late, or by a word that one raises and another one polls, without an answer.
  *
  * All kernels run on the AIC, AIV0 and AIV1 of a block, and have the same parameters: x (inout), a row a core; z
  * (output), 16 elements that one core writes; and whether the mistake is made.  The mistake is the one line that asks
@@ -18,6 +18,10 @@
   X(early_rise, "each core raises a count and writes its row then; who raises it last sums all rows")                  \
   X(early_sum, "each core sums all rows before it raises a count; the sum of who raises it last is taken")             \
   X(half_ready, "AIV0 sets the word that AIV1 polls before it has written the second half of each row")                \
+  X(unanswered, "AIV0 writes the next row over the one that AIV1 still reads, which a word has told of")               \
+  X(two_rows, "the same with two rows in turn, and a reader that works between")                                       \
+  X(word_of_row, "AIV0 writes the second half of a row behind the word that AIV1 polls")                               \
+  X(raised_early, "AIV0 raises the word that AIV1 polls before it writes the row")                                     \
   X(behind_lock, "each core adds to a number behind its lock's end")
 
 static const struct pto_cost some = {.vector_elems = 16};
@@ -89,6 +93,64 @@ static int half_ready_run(const struct pto_kernel_args *a) {
   return role_of(a) == PTO_ROLE_AIV1 && status == 0 ? say(a, sum) : status;
 }
 
+/* AIV0 writes row i % `rows` and raises a word, AIV1 polls that.  The twin is what the remedy says: signals back. */
+static int give_rows(const struct pto_kernel_args *a, uint32_t rows, bool works) {
+  enum { COUNT = 5 };
+  uint32_t *given, sum = 0;
+  int status = find_words(a, &given);
+  for (uint32_t i = 0; status == 0 && role_of(a) == PTO_ROLE_AIV0 && i < COUNT; i++) {
+    if (!BUG && i >= rows) TRY(pto_core_wait(a, 0));
+    for (uint32_t j = 0; status == 0 && j < COLUMNS; j++) row(a, i % rows)[j] = 9 * i + j;
+    *given = i + 1;
+    TRY(pto_core_work(a, &some));
+  }
+  for (uint32_t i = 0; status == 0 && role_of(a) == PTO_ROLE_AIV1 && i < COUNT; i++) {
+    while (status == 0 && *given <= i) status = pto_core_yield(a, false);
+    for (uint32_t j = 0; status == 0 && j < COLUMNS; j++) sum = 3 * sum + row(a, i % rows)[j];
+    if (!BUG && i + rows < COUNT) TRY(pto_core_signal(a, PTO_ROLE_BIT(PTO_ROLE_AIV0), 0));
+    if (works) TRY(pto_core_work(a, &some));
+  }
+  return role_of(a) == PTO_ROLE_AIV1 && status == 0 ? say(a, sum) : status;
+}
+static int unanswered_run(const struct pto_kernel_args *a) { return give_rows(a, 1, false); }
+static int two_rows_run(const struct pto_kernel_args *a) { return give_rows(a, 2, true); }
+
+/* The word lies in another row.  The twin calls nothing of pto/core.h but in its poll, and nothing at all where AIV1
+ * comes last. */
+static int word_of_row_run(const struct pto_kernel_args *a) {
+  uint32_t *own = row(a, 0);
+  int status = 0;
+  if (role_of(a) == PTO_ROLE_AIC) return 0;
+  if (role_of(a) == PTO_ROLE_AIV0) {
+    for (uint32_t j = 0; j < (BUG ? COLUMNS / 2 : COLUMNS); j++) own[j] = 3 * j;
+    row(a, 4)[0] = 7;
+    if (BUG) TRY(pto_core_work(a, &some));
+    for (uint32_t j = COLUMNS / 2; status == 0 && BUG && j < COLUMNS; j++) own[j] = 3 * j;
+    return status;
+  }
+  while (status == 0 && row(a, 4)[0] != 7) status = pto_core_yield(a, false);
+  for (uint32_t j = 1; j < COLUMNS; j++) own[0] = 3 * own[0] + own[j];
+  return status == 0 ? say(a, own[0]) : status;
+}
+
+/* The twin is what the remedy says: a signal a row, beside the word. */
+static int raised_early_run(const struct pto_kernel_args *a) {
+  uint32_t *given, sum = 0;
+  int status = find_words(a, &given);
+  for (uint32_t i = 0; status == 0 && role_of(a) == PTO_ROLE_AIV0 && i < CORES; i++) {
+    *given = i + 1;
+    TRY(pto_core_work(a, &some));
+    for (uint32_t j = 0; status == 0 && j < COLUMNS; j++) row(a, i)[j] = 9 * i + j;
+    if (!BUG) TRY(pto_core_signal(a, PTO_ROLE_BIT(PTO_ROLE_AIV1), 0));
+  }
+  for (uint32_t i = 0; status == 0 && role_of(a) == PTO_ROLE_AIV1 && i < CORES; i++) {
+    while (status == 0 && *given <= i) status = pto_core_yield(a, false);
+    if (!BUG) TRY(pto_core_wait(a, 0));
+    for (uint32_t j = 0; status == 0 && j < COLUMNS; j++) sum = 3 * sum + row(a, i)[j];
+  }
+  return role_of(a) == PTO_ROLE_AIV1 && status == 0 ? say(a, sum) : status;
+}
+
 /* ---- a lock ---- */
 
 static int behind_lock_run(const struct pto_kernel_args *a) {
@@ -122,6 +184,10 @@ static const struct pto_kernel_param of_rows[] = {ANY("x", PTO_INOUT), ANY("z", 
 OF_CLUSTER(early_rise)
 OF_CLUSTER(early_sum)
 OF_CLUSTER(half_ready)
+OF_CLUSTER(unanswered)
+OF_CLUSTER(two_rows)
+OF_CLUSTER(word_of_row)
+OF_CLUSTER(raised_early)
 OF_CLUSTER(behind_lock)
 
 static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) { return planted_orchestrate(rt, run); }
