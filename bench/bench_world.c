@@ -280,7 +280,8 @@ int main(int argc, char **argv) {
       {.program = "all_reduce", .settings = {"algorithm=two_phase", "elems=1000000"}, .ranks = 8},
   };
   pto_bench_find_programs(argv[0]);
-#ifdef M_MMAP_THRESHOLD /* as ptosim does: messages between ranks are not of pages that are touched for the first time */
+#ifdef M_MMAP_THRESHOLD /* as ptosim does: messages between ranks are not of pages that are touched for the first time \
+                         */
   mallopt(M_MMAP_THRESHOLD, 4 * 1024 * 1024 * (int)sizeof(long));
   mallopt(M_TRIM_THRESHOLD, INT_MAX);
 #endif

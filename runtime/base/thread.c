@@ -2,8 +2,10 @@
 #include <runtime/base/thread.h>
 
 #include <errno.h>
+#include <inttypes.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdio.h>
 
 #include <runtime/base/sanitizer.h>
 
@@ -54,6 +56,12 @@ bool pto_thread_start(pthread_t *thread_out, void *(*run)(void *), void *argumen
   const int error = PTO_HAS_SANITIZER ? create_and_wait(thread_out, run, argument) : create(thread_out, run, argument);
   if (error) *error_out = error;
   return error == 0;
+}
+
+void pto_thread_name_worker(pthread_t thread, uint32_t index) {
+  char name[16];
+  snprintf(name, sizeof name, "pto-worker-%" PRIu32, index);
+  pthread_setname_np(thread, name);
 }
 
 bool pto_thread_use_fault_stack(void *memory) {

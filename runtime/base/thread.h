@@ -17,6 +17,10 @@
 /* False where the system refuses, with *error_out the errno value. */
 bool pto_thread_start(pthread_t *thread_out, void *(*run)(void *), void *argument, int *error_out);
 
+/* Names a thread "pto-worker-INDEX", by which tools know a worker.  For who started it, so that it has the name before
+ * anything is done with it, however late it runs. */
+void pto_thread_name_worker(pthread_t thread, uint32_t index);
+
 /* What a handler that describes a fault needs, with room for the registers that the kernel saves (AVX-512: 3.5 KiB). */
 #define PTO_THREAD_FAULT_STACK_BYTES 65536u
 

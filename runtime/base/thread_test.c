@@ -74,10 +74,27 @@ static void a_process_may_be_forked_once_a_thread_is_started(void **state) {
   }
 }
 
+static void a_worker_has_its_name_when_it_has_been_given(void **state) {
+  (void)state;
+  pthread_t thread;
+  sem_t end;
+  char name[16];
+  int reason;
+  sem_init(&end, 0, 0);
+  assert_true(pto_thread_start(&thread, wait_for, &end, &reason));
+  pto_thread_name_worker(thread, 255);
+  assert_int_equal(pthread_getname_np(thread, name, sizeof name), 0);
+  assert_string_equal(name, "pto-worker-255");
+  sem_post(&end);
+  assert_int_equal(pthread_join(thread, NULL), 0);
+  sem_destroy(&end);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_thread_has_one_stack_for_faults_the_first),
       cmocka_unit_test(a_process_may_be_forked_once_a_thread_is_started),
+      cmocka_unit_test(a_worker_has_its_name_when_it_has_been_given),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

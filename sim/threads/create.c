@@ -178,6 +178,7 @@ static int start_threads(struct pto_threads_engine *engine, const struct pto_eng
     if (!pto_thread_start(&engine->threads[w], pto_threads_worker_main, &engine->workers[w], &code))
       return pto_error_set(error, PTO_ESYSTEM, "threads: cannot start worker %u of %u: %s", w,
                            engine->port.worker_count, strerror(code));
+    pto_thread_name_worker(engine->threads[w], w);
     engine->thread_count = w;
   }
   return PTO_OK;

@@ -86,9 +86,6 @@ void *pto_threads_worker_main(void *argument) {
   struct pto_threads_worker *worker = argument;
   char fault_stack[PTO_THREAD_FAULT_STACK_BYTES]; /* an overflow happens at the other end of this thread's stack */
   bool has_fault_stack = pto_thread_use_fault_stack(fault_stack);
-  char name[16];
-  snprintf(name, sizeof name, "pto-worker-%u", worker->index);
-  pthread_setname_np(pthread_self(), name);
   if (worker->is_pinned) pto_topology_pin(worker->topology, worker->index, NULL);
   work(worker);
   if (has_fault_stack) pto_thread_drop_fault_stack();

@@ -61,9 +61,6 @@ static void *worker_main(void *argument) {
   struct pto_kernel_caller *caller = argument;
   char fault_stack[PTO_THREAD_FAULT_STACK_BYTES]; /* an overflow happens at the other end of this thread's stack */
   const bool has_fault_stack = pto_thread_use_fault_stack(fault_stack);
-  char name[16];
-  snprintf(name, sizeof name, "pto-worker-%u", caller->index);
-  pthread_setname_np(pthread_self(), name);
   work(caller);
   if (has_fault_stack) pto_thread_drop_fault_stack();
   return NULL;
@@ -112,6 +109,7 @@ static int start_threads(struct pto_kernel_calls *calls, const struct pto_engine
     if (!pto_thread_start(&calls->callers[i].thread, worker_main, &calls->callers[i], &code))
       return pto_error_set(error, PTO_ESYSTEM, "virtual engine of chip %s: cannot start worker %u of %u: %s",
                            config->chip->name, i, calls->worker_count, strerror(code));
+    pto_thread_name_worker(calls->callers[i].thread, i);
     calls->thread_count = i;
   }
   return PTO_OK;
