@@ -419,30 +419,46 @@ void pto_rank_take_signal(struct pto_rank *rank, const struct pto_world_message 
 }
 
 /* A kernel that tests signals again and again lets time pass, as one that polls memory does. */
-static int yield_between_tests(const struct pto_kernel_args *args, const struct pto_rank_comm *comm, uint32_t signal) {
+static int yield_between_tests(const struct pto_kernel_args *args, const struct pto_peer_wait *test) {
   struct pto_waiting_core *core = core_of(args);
   struct pto_rendezvous_table *table = &core->all->rendezvous;
   const struct pto_rendezvous_member member = {core->message.rendezvous, core->message.role};
-  const struct pto_peer_wait test = {
-      .call = PTO_PEER_TEST, .comm = comm->number, .signal = signal, .found = comm->signals[signal]};
-  if (!pto_rendezvous_test(table, member, &test)) return 0;
+  if (!pto_rendezvous_test(table, member, test)) return 0;
   const int status = core->port.ops->yield(args, false);
-  if (status == 0) (void)pto_rendezvous_test(table, member, &test);
+  if (status == 0) (void)pto_rendezvous_test(table, member, test);
   return status;
 }
 
-int pto_core_test_signal(const struct pto_kernel_args *args, uint64_t id, uint32_t signal, int32_t *value) {
+static int check_compare(const struct pto_kernel_args *args, const char *call, enum pto_compare compare) {
+  if (compare == PTO_IF_GE || compare == PTO_IF_EQ) return 0;
+  return pto_kernel_error(args, "%s: compares by PTO_IF_GE or PTO_IF_EQ, not %u", call, (unsigned)compare);
+}
+
+int pto_core_test_signal(const struct pto_kernel_args *args, uint64_t id, uint32_t signal, enum pto_compare compare,
+                         int32_t value, bool *is_so) {
+  static const char call[] = "pto_core_test_signal";
   struct pto_rank_comm *comm;
   struct pto_rank *rank;
-  int status = check_call(args, "pto_core_test_signal", CALLER, &rank);
-  if (status == 0) status = check_comm(args, "pto_core_test_signal", rank, id, signal, &comm);
-  if (status == 0) status = yield_between_tests(args, comm, signal);
+  int status = check_call(args, call, CALLER, &rank);
+  if (status == 0) status = check_comm(args, call, rank, id, signal, &comm);
+  if (status == 0) status = check_compare(args, call, compare);
+  if (status == 0)
+    status = yield_between_tests(args, &(struct pto_peer_wait){.call = PTO_PEER_TEST,
+                                                               .comm = comm->number,
+                                                               .signal = signal,
+                                                               .compare = compare,
+                                                               .value = value,
+                                                               .found = comm->signals[signal]});
   if (status != 0) return status;
-  *value = comm->signals[signal];
-  pto_rank_record_now(
-      rank, core_of(args),
-      (struct pto_trace_remote){
-          .kind = PTO_REMOTE_TEST, .comm = comm->uid, .peer = rank->index, .signal = signal, .value = *value});
+  *is_so = holds(compare, comm->signals[signal], value);
+  pto_rank_record_now(rank, core_of(args),
+                      (struct pto_trace_remote){.kind = PTO_REMOTE_TEST,
+                                                .comm = comm->uid,
+                                                .peer = rank->index,
+                                                .signal = signal,
+                                                .value = value,
+                                                .is_equal = compare == PTO_IF_EQ,
+                                                .holds = *is_so});
   return status;
 }
 
@@ -462,8 +478,8 @@ int pto_core_wait_signal(const struct pto_kernel_args *args, uint64_t id, uint32
   if (status == 0) status = check_comm(args, call, rank, id, signal, &comm);
   if (status != 0) return status;
   struct pto_waiting_core *core = core_of(args);
-  if (compare != PTO_IF_GE && compare != PTO_IF_EQ)
-    return pto_kernel_error(args, "%s: compares by PTO_IF_GE or PTO_IF_EQ, not %u", call, (unsigned)compare);
+  status = check_compare(args, call, compare);
+  if (status != 0) return status;
   if (pto_comm_group_of(rank, comm, core->message.payload->task_number) == UINT64_MAX)
     return pto_kernel_error(args,
                             "%s: signal %" PRIu32 " of comm %" PRIu64 ": the task is of no group of it, so nothing "

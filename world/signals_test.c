@@ -46,9 +46,9 @@ static int tell(const struct pto_kernel_args *args) {
 static int32_t found[8];
 static uint64_t found_ns[8], look_count;
 
-static int look(const struct pto_kernel_args *args, uint32_t signal, int32_t *value) {
+static int look(const struct pto_kernel_args *args, uint32_t signal, int32_t at_least, bool *holds) {
   look_count++;
-  return pto_core_test_signal(args, args->scalars[0].u64, signal, value);
+  return pto_core_test_signal(args, args->scalars[0].u64, signal, PTO_IF_GE, at_least, holds);
 }
 
 static int note(const struct pto_kernel_args *args, uint32_t at, int32_t value) {
@@ -58,22 +58,26 @@ static int note(const struct pto_kernel_args *args, uint32_t at, int32_t value) 
 
 static int look_once(const struct pto_kernel_args *args) {
   const struct pto_cost more = {.bytes_in = UINT64_C(1) << 23}; /* than rank 0 has */
-  int32_t value = -1;
-  int status = look(args, 2, &value);
-  if (status == 0) status = note(args, 0, value);
+  static const int32_t values[SIGNALS] = {0, 0, -2, 0, 8};
+  bool is_as_much, is_more, is_equal;
+  int status = look(args, 2, 0, &is_as_much);
+  if (status == 0) status = note(args, 0, is_as_much);
   if (status == 0) status = pto_core_work(args, &more);
   for (uint32_t signal = 0; signal < SIGNALS && status == 0; signal++) {
-    status = look(args, signal, &value);
-    if (status == 0) status = note(args, 1 + signal, value);
+    status = look(args, signal, values[signal], &is_as_much);
+    if (status == 0) status = look(args, signal, values[signal] + 1, &is_more);
+    if (status == 0)
+      status = pto_core_test_signal(args, args->scalars[0].u64, signal, PTO_IF_EQ, values[signal], &is_equal);
+    if (status == 0) status = note(args, 1 + signal, is_as_much && is_equal && !is_more);
   }
   return status;
 }
 
 static int look_until(const struct pto_kernel_args *args) {
-  int32_t value = 0;
+  bool holds = false;
   int status = 0;
-  while (status == 0 && value < 2) status = look(args, 3, &value);
-  return status ? status : note(args, 0, value);
+  while (status == 0 && !holds) status = look(args, 3, 2, &holds);
+  return status ? status : note(args, 0, 2);
 }
 
 /* The same without looks, in a group. */
@@ -84,37 +88,42 @@ static int wait_until(const struct pto_kernel_args *args) {
 
 /* First at one, and then at those three in turn. */
 static int look_round(const struct pto_kernel_args *args) {
-  int32_t values[SIGNALS] = {0};
-  int status = look(args, 0, &values[0]);
-  for (uint32_t i = 0; status == 0 && values[2] + values[3] + values[4] < 3; i++)
-    status = look(args, 2 + i % 3, &values[2 + i % 3]);
-  for (uint32_t i = 2; i < SIGNALS && status == 0; i++) status = note(args, i, values[i]);
+  bool holds[SIGNALS] = {0};
+  int status = look(args, 0, 1, &holds[0]);
+  for (uint32_t i = 0; status == 0 && !(holds[2] && holds[3] && holds[4]); i++)
+    status = look(args, 2 + i % 3, 1, &holds[2 + i % 3]);
+  for (uint32_t i = 2; i < SIGNALS && status == 0; i++) status = note(args, i, holds[i]);
   return status;
 }
 
 /* Time passes by its work alone. */
 static int look_between_work(const struct pto_kernel_args *args) {
   const struct pto_cost little = {.bytes_in = 4096};
-  int32_t value = 0;
+  bool holds = false;
   int status = 0;
   for (uint32_t i = 0; i < 8 && status == 0; i++) {
-    status = look(args, 3, &value);
-    if (status == 0) status = note(args, i, value);
+    status = look(args, 3, 1, &holds);
+    if (status == 0) status = note(args, i, holds);
     if (status == 0) status = pto_core_work(args, &little);
   }
   return status;
 }
 
 static int look_a_while(const struct pto_kernel_args *args) {
-  int32_t value = 0;
+  bool holds;
   int status = 0;
-  for (uint32_t i = 0; i < LOOKS && status == 0; i++) status = look(args, 3, &value);
+  for (uint32_t i = 0; i < LOOKS && status == 0; i++) status = look(args, 3, 1, &holds);
   return status;
 }
 
 static int look_at_none(const struct pto_kernel_args *args) {
-  int32_t value;
-  return look(args, SIGNALS, &value);
+  bool holds;
+  return look(args, SIGNALS, 1, &holds);
+}
+
+static int look_for_less(const struct pto_kernel_args *args) {
+  bool holds;
+  return pto_core_test_signal(args, args->scalars[0].u64, 0, PTO_IF_LT, 1, &holds);
 }
 
 static const struct pto_kernel_param params_of_all[] = {{"comm", PTO_SCALAR, 0, 0, 0, PTO_SCALAR_U64}};
@@ -178,7 +187,7 @@ static void run_well(const struct step *of_rank_0, size_t count, int (*of_rank_1
 static void test_a_look_finds_what_has_arrived(void **state) {
   (void)state;
   static const struct step deeds[] = {{WORKS, 0, 0}, {ADDS, 2, 3}, {ADDS, 2, -5}, {SETS, 4, 7}, {ADDS, 4, 1}};
-  static const int32_t wanted[8] = {0, 0, 0, -2, 0, 8};
+  static const int32_t wanted[8] = {1, 1, 1, 1, 1, 1};
   run_well(deeds, 5, look_once);
   assert_memory_equal(found, wanted, sizeof found);
 }
@@ -219,7 +228,7 @@ static void test_a_while_of_looks_ends_once_the_signal_is_there(void **state) {
   static const struct step deeds[] = {{WORKS, 0, 0}, {ADDS, 3, 1}};
   char sentence[1024];
   assert_int_equal(run(deeds, 2, look_a_while, sentence, sizeof sentence), PTO_EDEADLOCK);
-  assert_non_null(strstr(sentence, "which it polls, from 1"));
+  assert_non_null(strstr(sentence, "which it polls for >= 1, from 1"));
 }
 
 static void test_who_is_never_notified_is_named_with_the_signal(void **state) {
@@ -229,17 +238,19 @@ static void test_who_is_never_notified_is_named_with_the_signal(void **state) {
   assert_int_equal(run(deeds, 2, look_until, sentence, sizeof sentence), PTO_EDEADLOCK);
   static const char wanted[] =
       "rank 1: 1 of 4 ranks wait for ever; rank 1 task 0 (looks) block 0 AIV0 on core 1 waits for "
-      "a change of signal 3 of comm 0, which it polls, from 1";
+      "a change of signal 3 of comm 0, which it polls for >= 2, from 1";
   if (strncmp(sentence, wanted, strlen(wanted)) != 0) fail_msg("%s", sentence);
   /* In a group it is known whose task could have notified it. */
   if (!strstr(sentence, ": rank 2 has not submitted its task of group 0")) fail_msg("%s", sentence);
 }
 
-static void test_a_signal_that_is_none_is_told(void **state) {
+static void test_a_signal_or_comparison_that_is_none_is_told(void **state) {
   (void)state;
   char sentence[1024];
   assert_int_equal(run(NULL, 0, look_at_none, sentence, sizeof sentence), PTO_EKERNEL);
   if (!strstr(sentence, "pto_core_test_signal: signal 5, comm 0 has 5")) fail_msg("%s", sentence);
+  assert_int_equal(run(NULL, 0, look_for_less, sentence, sizeof sentence), PTO_EKERNEL);
+  if (!strstr(sentence, "pto_core_test_signal: compares by PTO_IF_GE or PTO_IF_EQ, not")) fail_msg("%s", sentence);
 }
 
 int main(void) {
@@ -250,7 +261,7 @@ int main(void) {
       cmocka_unit_test(test_who_works_between_looks_waits_for_nothing),
       cmocka_unit_test(test_a_while_of_looks_ends_once_the_signal_is_there),
       cmocka_unit_test(test_who_is_never_notified_is_named_with_the_signal),
-      cmocka_unit_test(test_a_signal_that_is_none_is_told),
+      cmocka_unit_test(test_a_signal_or_comparison_that_is_none_is_told),
   };
   return cmocka_run_group_tests_name("signals", tests, NULL, NULL);
 }

@@ -324,10 +324,10 @@ static struct pto_kernel_tensor slot_at(void *base, uint32_t slot, const struct 
 }
 
 static int test_until(const struct pto_kernel_args *args, const struct step *s, uint64_t comm) {
-  int32_t value;
+  bool holds;
   int status;
-  do status = pto_core_test_signal(args, comm, s->signal, &value);
-  while (status == 0 && (s->is_equal ? value != s->value : value < s->value));
+  do status = pto_core_test_signal(args, comm, s->signal, s->is_equal ? PTO_IF_EQ : PTO_IF_GE, s->value, &holds);
+  while (status == 0 && !holds);
   return status;
 }
 

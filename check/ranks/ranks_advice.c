@@ -27,16 +27,13 @@ static const struct pto_trace_log *records_of(const struct pair *pair, uint32_t 
   return &pto_ranks_trace(pair->order->ranks, rank)->remotes;
 }
 
-static bool is_wait(const struct pto_trace_remote *record) {
-  return record->kind == PTO_REMOTE_WAIT || record->kind == PTO_REMOTE_FOUND;
-}
-
 /* Whether the rank waits for the signal anywhere, or looks at it. */
 static bool waits_for(const struct pair *pair, uint32_t rank, uint32_t signal) {
   const struct pto_trace_log *records = records_of(pair, rank);
   for (uint64_t i = 0; i < records->count; i++) {
     const struct pto_trace_remote *record = pto_trace_log_at(records, i);
-    if ((is_wait(record) || record->kind == PTO_REMOTE_TEST) && record->comm == pair->comm && record->signal == signal)
+    if ((pto_remote_has_waited(record) || record->kind == PTO_REMOTE_TEST) && record->comm == pair->comm &&
+        record->signal == signal)
       return true;
   }
   return false;
@@ -50,7 +47,7 @@ static bool find_waiting_task(const struct pair *pair, uint32_t *task_out) {
   uint32_t asked = 0, last = own;
   for (uint64_t i = records->count; i-- > 0 && asked < MOST_ASKED;) {
     const struct pto_trace_remote *record = pto_trace_log_at(records, i);
-    if (!is_wait(record) || record->task >= own || record->task == last) continue;
+    if (!pto_remote_has_waited(record) || record->task >= own || record->task == last) continue;
     last = record->task;
     asked++;
     const uint32_t node = pair->order->graphs[rank].node_of_task[last];
@@ -90,8 +87,8 @@ static bool is_idle_whole(const struct pair *pair, const struct pto_idle_wait *i
   uint64_t waits = 0;
   for (uint64_t i = 0; i < records->count; i++) {
     const struct pto_trace_remote *record = pto_trace_log_at(records, i);
-    waits +=
-        is_wait(record) && record->task == idle->task && record->comm == idle->comm && record->signal == idle->signal;
+    waits += pto_remote_has_waited(record) && record->task == idle->task && record->comm == idle->comm &&
+             record->signal == idle->signal;
   }
   for (size_t i = 0; i < pair->order->idle_count; i++) {
     const struct pto_idle_wait *other = &pair->order->idle[i];
@@ -107,7 +104,7 @@ static uint32_t find_own_wait(const struct pair *pair) {
   uint32_t found = PTO_GRAPH_NONE;
   for (uint64_t i = 0; i < records->count; i++) {
     const struct pto_trace_remote *record = pto_trace_log_at(records, i);
-    if (is_wait(record) && record->comm == pair->comm && record->task <= pair->tasks[1] &&
+    if (pto_remote_has_waited(record) && record->comm == pair->comm && record->task <= pair->tasks[1] &&
         (found == PTO_GRAPH_NONE || record->task > found))
       found = record->task;
   }

@@ -158,7 +158,7 @@ static bool make_stretches(struct maker *m, uint32_t rank) {
     const struct pto_trace_remote *record = record_at(m, rank, i);
     const uint32_t kind = record->kind;
     const bool is_access = (kind == PTO_REMOTE_READ || kind == PTO_REMOTE_WRITE) && record->comm; /* of a window */
-    const bool has_waited = kind == PTO_REMOTE_WAIT || kind == PTO_REMOTE_FOUND || kind == PTO_REMOTE_TEST;
+    const bool has_waited = pto_remote_has_waited(record);
     const bool tells = kind == PTO_REMOTE_NOTIFY;
     m->record_at[rank][i] = PTO_GRAPH_NONE;
     if (!(is_access || has_waited || tells) || record->task >= graph->task_count) continue;
@@ -242,7 +242,7 @@ static bool take_all_declared(struct maker *m, uint32_t rank) {
 
 /* ---- signals ---- */
 
-/* A record of a signal: of its rank that waits for it or looks at it, or a notify of any rank. */
+/* A record of a signal: of its rank that has waited for it, or a notify of any rank. */
 struct of_signal {
   uint32_t owner; /* whose signal it is */
   uint32_t signal;
@@ -270,9 +270,8 @@ struct signal {
   const struct of_signal **heard; /* notifies, in the order in which they came; borrowed */
   int32_t *values;                /* of the signal, behind each */
   size_t count;
-  size_t known;  /* so many of them come before what the rank does now */
-  size_t tested; /* by `tested_task`, which knows as many */
-  uint64_t tested_task;
+  size_t known;                        /* so many of them come before what the rank does now */
+  const struct pto_trace_remote *last; /* that has waited; NULL: none has */
 };
 
 static int32_t value_behind(const struct signal *s, size_t count) { return count ? s->values[count - 1] : 0; }
@@ -310,28 +309,30 @@ static bool add_idle(struct pto_world_order *order, const struct of_signal *item
   return true;
 }
 
+/* As of a task that tests several signals in turn until all are so. */
+static bool is_same_test(const struct pto_trace_remote *record, const struct pto_trace_remote *before) {
+  return before && record->kind == PTO_REMOTE_TEST && before->task == record->task && before->value == record->value &&
+         before->is_equal == record->is_equal;
+}
+
 static bool take_wait(struct maker *m, struct signal *s, const struct of_signal *item) {
   const struct pto_trace_remote *record = record_at(m, item->rank, item->index);
   const uint32_t point = m->record_at[item->rank][item->index];
   size_t to = s->known;
   if (point == PTO_GRAPH_NONE) return true;
-  if (record->kind == PTO_REMOTE_TEST) {
-    const size_t from = s->tested_task == record->task && s->tested > s->known ? s->tested : s->known;
-    s->tested_task = record->task;
-    s->tested = s->count;
-    return join(m, s, point, from, s->count);
-  }
   while (to < s->count && !holds(record, value_behind(s, to))) to++;
   const size_t from = s->known;
+  const bool is_again = is_same_test(record, s->last);
   s->known = to;
-  if (from == to && !add_idle(m->order, item, record, to == 0)) return false;
+  s->last = record;
+  if (from == to && !is_again && !add_idle(m->order, item, record, to == 0)) return false;
   return join(m, s, point, from, to);
 }
 
 /* Where the signal was never waited for, or less than came. */
 static bool take_unheard(struct maker *m, const struct signal *s) {
   struct pto_world_order *order = m->order;
-  for (size_t i = s->tested > s->known ? s->tested : s->known; i < s->count; i++) {
+  for (size_t i = s->known; i < s->count; i++) {
     const struct of_signal *notify = s->heard[i];
     struct pto_unheard *unheard =
         pto_grow(&order->unheard, &order->unheard_count, &order->unheard_capacity, sizeof *unheard);
@@ -348,7 +349,7 @@ static bool take_unheard(struct maker *m, const struct signal *s) {
 
 static bool take_signal(struct maker *m, const struct of_signal *items, size_t count, const struct of_signal **heard,
                         int32_t *values) {
-  struct signal s = {.heard = heard, .values = values, .tested_task = UINT64_MAX};
+  struct signal s = {.heard = heard, .values = values};
   for (size_t i = 0; i < count; i++) {
     if (record_at(m, items[i].rank, items[i].index)->kind == PTO_REMOTE_NOTIFY)
       hear(m, &s, &items[i]);
@@ -363,9 +364,7 @@ static size_t find_of_signals(const struct maker *m, uint32_t rank, struct of_si
   for (uint64_t i = 0; i < records_of(m, rank)->count; i++) {
     const struct pto_trace_remote *record = record_at(m, rank, i);
     const bool tells = record->kind == PTO_REMOTE_NOTIFY;
-    if (!tells && record->kind != PTO_REMOTE_WAIT && record->kind != PTO_REMOTE_FOUND &&
-        record->kind != PTO_REMOTE_TEST)
-      continue;
+    if (!tells && !pto_remote_has_waited(record)) continue;
     items[count++] = (struct of_signal){.owner = tells ? record->peer : rank,
                                         .signal = record->signal,
                                         .comm = record->comm,

@@ -11,8 +11,9 @@
  *                     since something of the rank itself set it; of these those behind the last that set it
  *   pto_comm_create   what the hosts of its ranks had waited for comes before what they do later
  *
- * So a wait that was late, and met more than it asked for, is after no more than what it asked for.  Blocks of a task
- * are one, in the order in which they did things in this run: what they tell each other is not kept.
+ * A test that holds is a wait for what it asked.  So a wait that was late, and met more than it asked for, is after no
+ * more than what it asked for.  Blocks of a task are one, in the order in which they did things in this run: what they
+ * tell each other is not kept.
  *
  * A task that says anything to other ranks may touch what it declares of its own window at any of its stretches: such
  * an access has a range of nodes.

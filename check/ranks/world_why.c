@@ -114,10 +114,8 @@ static void print_message(const struct world_why *why, FILE *to, const struct pt
   const uint32_t comm = pto_rank_comm_number(pto_world_rank(why->ranks->world, b->rank), wait->comm);
   fprintf(to, "    notifies signal %" PRIu32 " of rank %" PRIu32 " in comm %" PRIu32 " (%s %" PRId32 "), ",
           wait->signal, b->rank, comm, notify->is_set ? "set to" : "add", notify->value);
-  if (wait->kind == PTO_REMOTE_TEST)
-    fprintf(to, "that tests it and finds %" PRId32 "\n", wait->value);
-  else
-    fprintf(to, "that waits until it is %s %" PRId32 "\n", wait->is_equal ? "=" : ">=", wait->value);
+  fprintf(to, "that %s it is %s %" PRId32 "\n", wait->kind == PTO_REMOTE_TEST ? "tests whether" : "waits until",
+          wait->is_equal ? "=" : ">=", wait->value);
 }
 
 static void print_way(const struct world_why *why, FILE *to, const struct way *way) {

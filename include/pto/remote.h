@@ -52,10 +52,11 @@ enum pto_notify { PTO_NOTIFY_SET = 0, PTO_NOTIFY_ADD };
 /* Sets a peer's signal, or adds to it, modulo 2^32.  Does not wait. */
 PTO_API PTO_MUST_CHECK int pto_core_notify(const struct pto_kernel_args *args, uint64_t comm, uint32_t peer,
                                            uint32_t signal, enum pto_notify notify, int32_t value);
-/* What a signal of this rank is now.  A kernel may test in a loop: where it does nothing else, and nothing has happened
- * since it tested the same signal, the call first waits until something has, as pto_core_yield does. */
+/* Whether a signal of this rank is now at least `value` (PTO_IF_GE), or equal to it (PTO_IF_EQ).  One that holds orders
+ * memory as a wait for that does.  A kernel may test in a loop: where it does nothing else, and nothing has happened
+ * since it asked the same, the call first waits until something has, as pto_core_yield does. */
 PTO_API PTO_MUST_CHECK int pto_core_test_signal(const struct pto_kernel_args *args, uint64_t comm, uint32_t signal,
-                                                int32_t *value);
+                                                enum pto_compare compare, int32_t value, bool *holds);
 /* Waits until a signal of this rank is at least `value` (PTO_IF_GE), or equal to it (PTO_IF_EQ).  Tasks of groups
  * alone. */
 PTO_API PTO_MUST_CHECK int pto_core_wait_signal(const struct pto_kernel_args *args, uint64_t comm, uint32_t signal,

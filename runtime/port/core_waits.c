@@ -46,10 +46,12 @@ static void add_barrier(char *text, size_t size, const struct pto_core_wait *wai
                     wait->other_barriers == 1 ? "" : "s");
 }
 
+static const char *compare_words(const struct pto_peer_wait *wait) { return wait->compare == PTO_IF_EQ ? "=" : ">="; }
+
 static void add_peer(char *text, size_t size, const struct pto_peer_wait *wait) {
   if (wait->call == PTO_PEER_SIGNAL)
     pto_text_append(text, size, "for signal %" PRIu32 " %s %" PRId32 " of comm %" PRIu32 ", which is %" PRId32,
-                    wait->signal, wait->compare == PTO_IF_EQ ? "=" : ">=", wait->value, wait->comm, wait->found);
+                    wait->signal, compare_words(wait), wait->value, wait->comm, wait->found);
   else
     pto_text_append(text, size, "for its %s of %" PRIu64 " bytes %s rank %" PRIu32,
                     wait->call == PTO_PEER_PUT ? "put" : "get", wait->bytes, wait->call == PTO_PEER_PUT ? "to" : "from",
@@ -86,9 +88,10 @@ static void add_wait(char *text, size_t size, const struct pto_core_wait *wait) 
     break;
   case PTO_WAITS_FOR_CHANGE:
     if (wait->peer.call == PTO_PEER_TEST)
-      pto_text_append(text, size,
-                      "for a change of signal %" PRIu32 " of comm %" PRIu32 ", which it polls, from %" PRId32,
-                      wait->peer.signal, wait->peer.comm, wait->peer.found);
+      pto_text_append(
+          text, size,
+          "for a change of signal %" PRIu32 " of comm %" PRIu32 ", which it polls for %s %" PRId32 ", from %" PRId32,
+          wait->peer.signal, wait->peer.comm, compare_words(&wait->peer), wait->peer.value, wait->peer.found);
     else
       pto_text_append(text, size, "for a change of memory that it polls");
     break;

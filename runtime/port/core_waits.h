@@ -31,7 +31,7 @@ enum pto_peer_call {
   PTO_PEER_PUT,
   PTO_PEER_GET,
   PTO_PEER_SIGNAL,
-  PTO_PEER_TEST /* of a signal, `found`: it waits for no value, and polls */
+  PTO_PEER_TEST /* of a signal, which it polls */
 };
 struct pto_peer_wait {
   uint32_t call; /* enum pto_peer_call */

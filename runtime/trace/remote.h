@@ -26,7 +26,7 @@ enum pto_remote_kind {
   PTO_REMOTE_NOTIFY, /* until it arrives; the core goes on at `begin` */
   PTO_REMOTE_WAIT,   /* for a signal, until a message of `peer` let it go on */
   PTO_REMOTE_FOUND,  /* a wait for a signal that was so already */
-  PTO_REMOTE_TEST,   /* of a signal */
+  PTO_REMOTE_TEST,   /* of a signal, whether it is so */
   PTO_REMOTE_MAKE,   /* pto_comm_create, until the message of `peer`, the last that came */
   PTO_REMOTE_GROUP,  /* a group's task is submitted */
   PTO_REMOTE_KINDS
@@ -44,11 +44,18 @@ struct pto_trace_remote {
   uint32_t peer;     /* rank.  WAIT: who notified.  FOUND, TEST, and a MAKE that did not wait: its own.  GROUP: how many
                       * ranks */
   uint32_t signal;   /* NOTIFY, WAIT, FOUND, TEST.  GROUP: a collective's root, by place */
-  int32_t value;     /* of the notify, that was waited for, that was found.  GROUP: a collective's enum pto_reduction */
+  int32_t value;     /* of the notify, that was waited or tested for.  GROUP: a collective's enum pto_reduction */
   uint16_t core;
   uint8_t kind;  /* enum pto_remote_kind */
   bool is_set;   /* NOTIFY: not added */
-  bool is_equal; /* WAIT, FOUND: PTO_IF_EQ */
+  bool is_equal; /* WAIT, FOUND, TEST: PTO_IF_EQ */
+  bool holds;    /* TEST: it was so */
 };
+
+/* For a signal, so that it comes after notifies: a test that holds does as a wait would. */
+static inline bool pto_remote_has_waited(const struct pto_trace_remote *record) {
+  return record->kind == PTO_REMOTE_WAIT || record->kind == PTO_REMOTE_FOUND ||
+         (record->kind == PTO_REMOTE_TEST && record->holds);
+}
 
 #endif

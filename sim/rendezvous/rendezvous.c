@@ -448,9 +448,12 @@ bool pto_rendezvous_test(struct pto_rendezvous_table *table, struct pto_rendezvo
   struct pto_rendezvous_tests *tests = &seat->tests;
   seat->peer = *test;
   if (tests->changes != table->change_count) tests->count = 0;
-  if (tests->count > 0 && tests->comm == test->comm && tests->signal == test->signal) return true;
+  if (tests->count > 0 && tests->comm == test->comm && tests->signal == test->signal &&
+      tests->compare == test->compare && tests->value == test->value)
+    return true;
   if (!(tests->count & (tests->count - 1)))
-    *tests = (struct pto_rendezvous_tests){table->change_count, tests->count, test->comm, test->signal};
+    *tests = (struct pto_rendezvous_tests){table->change_count, tests->count,  test->comm,
+                                           test->signal,        test->compare, test->value};
   tests->count++;
   return false;
 }

@@ -36,7 +36,8 @@ enum pto_at_barrier { PTO_AT_NO_BARRIER = 0, PTO_AT_BARRIER, PTO_THROUGH_BARRIER
 /* Signals that a core has tested since anything changed, and it did anything else: the `count`-th before this one. */
 struct pto_rendezvous_tests {
   uint64_t changes; /* change_count then */
-  uint32_t count, comm, signal;
+  uint32_t count, comm, signal, compare;
+  int32_t value;
 };
 
 struct pto_rendezvous_seat {
@@ -143,8 +144,8 @@ enum pto_rendezvous_answer {
 };
 enum pto_rendezvous_answer pto_rendezvous_ask(struct pto_rendezvous_table *table, struct pto_rendezvous_member member,
                                               struct pto_rendezvous_question *question);
-/* The core tests a signal.  True: it has done so before, and nothing has changed since, nor has it done anything but
- * test; so it is to ask for a CHANGE before it looks. */
+/* The core tests a signal.  True: it has asked the same before, and nothing has changed since, nor has it done anything
+ * but test; so it is to ask for a CHANGE before it looks. */
 bool pto_rendezvous_test(struct pto_rendezvous_table *table, struct pto_rendezvous_member member,
                          const struct pto_peer_wait *test);
 void pto_rendezvous_publish(struct pto_rendezvous_table *table, struct pto_rendezvous_member from, uint32_t to,

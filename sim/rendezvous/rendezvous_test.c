@@ -541,9 +541,13 @@ static void test_a_reset_forgets_everything(void **state) {
   pto_rendezvous_reset(&table);
 }
 
+static bool tests_for(struct pto_rendezvous_member member, uint32_t comm, uint32_t signal, int32_t value) {
+  return pto_rendezvous_test(
+      &table, member, &(struct pto_peer_wait){.call = PTO_PEER_TEST, .comm = comm, .signal = signal, .value = value});
+}
+
 static bool tests(struct pto_rendezvous_member member, uint32_t comm, uint32_t signal) {
-  return pto_rendezvous_test(&table, member,
-                             &(struct pto_peer_wait){.call = PTO_PEER_TEST, .comm = comm, .signal = signal});
+  return tests_for(member, comm, signal, 1);
 }
 
 /* Of one that has tested signal 99 before, and then tests so many in turn: how many tests until it is to wait. */
@@ -570,7 +574,9 @@ static void test_who_tests_what_it_has_tested_is_to_wait_for_a_change(void **sta
   assert_int_equal(ask_flag(&table, a, 3), PTO_RENDEZVOUS_DONE);
   assert_false(tests(a, 0, 3));
   assert_true(tests(a, 0, 3));
-  assert_false(tests(b, 0, 3)); /* another core */
+  assert_false(tests(b, 0, 3));        /* another core */
+  assert_false(tests_for(b, 0, 3, 2)); /* another value */
+  assert_true(tests_for(b, 0, 3, 2));
   leave(a);
   leave(b);
 }

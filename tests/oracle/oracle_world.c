@@ -219,10 +219,12 @@ int pto_core_wait_signal(const struct pto_kernel_args *args, uint64_t comm, uint
   return 0;
 }
 
-int pto_core_test_signal(const struct pto_kernel_args *args, uint64_t comm, uint32_t signal, int32_t *value) {
-  if (!own_signal(comm, signal)) return pto_kernel_error(args, "no signal %u", signal);
+int pto_core_test_signal(const struct pto_kernel_args *args, uint64_t comm, uint32_t signal, enum pto_compare compare,
+                         int32_t value, bool *holds) {
+  const struct signal_wait wait = {own_signal(comm, signal), compare, value};
+  if (!wait.signal) return pto_kernel_error(args, "no signal %u", signal);
   oracle_coroutine_suspend(&world.current->coroutine); /* it may look again and again */
-  *value = *own_signal(comm, signal);
+  *holds = has_come(&wait);
   return 0;
 }
 

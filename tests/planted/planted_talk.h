@@ -18,7 +18,7 @@
 
 /* ---- steps ---- */
 
-enum step { DO_NOTHING = 0, DO_PUT, DO_GET, DO_FETCH, DO_ADD, DO_SET, DO_WAIT, DO_MEET };
+enum step { DO_NOTHING = 0, DO_PUT, DO_GET, DO_FETCH, DO_ADD, DO_SET, DO_WAIT, DO_MEET, DO_POLL };
 /* `what` is a slot, or a signal. */
 static inline uint64_t step_of(enum step kind, uint32_t peer, uint32_t what, uint32_t value) {
   return (uint64_t)kind | (uint64_t)peer << 8 | (uint64_t)what << 16 | (uint64_t)value << 32;
@@ -29,6 +29,7 @@ static inline uint64_t step_of(enum step kind, uint32_t peer, uint32_t what, uin
 #define ADD(peer, signal, value) step_of(DO_ADD, peer, signal, value)
 #define SET(peer, signal, value) step_of(DO_SET, peer, signal, value)
 #define WAIT(signal, value) step_of(DO_WAIT, 0, signal, value)
+#define POLL(signal, value) step_of(DO_POLL, 0, signal, value) /* a wait by tests */
 #define MEET(signal, value) step_of(DO_MEET, 0, signal, value) /* a wait for equal */
 
 /* Slot of a window, of this rank or of another. */
@@ -38,6 +39,13 @@ static inline int slot_at(const struct pto_kernel_args *a, uint32_t peer, uint32
   void *window = NULL;
   const int status = pto_core_window(a, a->scalars[0].u64, peer, &window);
   *slot = (struct pto_kernel_tensor){(char *)window + which * SLOT_ELEMS * 4, &shape, &stride, 1, PTO_UINT32};
+  return status;
+}
+
+static inline int poll(const struct pto_kernel_args *a, uint64_t comm, uint32_t signal, int32_t value) {
+  bool holds = false;
+  int status = 0;
+  while (status == 0 && !holds) status = pto_core_test_signal(a, comm, signal, PTO_IF_GE, value, &holds);
   return status;
 }
 
@@ -69,6 +77,8 @@ static inline int do_step(const struct pto_kernel_args *a, uint64_t word) {
     return pto_core_wait_signal(a, comm, what, PTO_IF_GE, value);
   case DO_MEET:
     return pto_core_wait_signal(a, comm, what, PTO_IF_EQ, value);
+  case DO_POLL:
+    return poll(a, comm, what, value);
   case DO_NOTHING:
     break;
   }

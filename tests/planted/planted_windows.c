@@ -20,6 +20,8 @@
   X(wait_for_none, "a wait is for what the signal has from the beginning")                                             \
   X(set_by_two, "both neighbours set a signal, and the wait is for the first")                                         \
   X(other_peer, "each notifies the rank before it, not the one that it puts to")                                       \
+  X(polls_for_less, "who polls takes less for enough, though it has met all")                                          \
+  X(polls_again, "the second poll is for the first notify")                                                            \
   X(other_signal, "the last rank notifies another signal, and who waits takes less for enough")                        \
   X(reads_beside, "who reads what came is not behind the task that waited for it")                                     \
   X(same_place, "the last rank puts where the one before it does")                                                     \
@@ -104,6 +106,25 @@ static void other_peer(struct planted *p) {
 
 static void other_signal(struct planted *p) {
   const struct talk t = begin_talk(p);
+/* All come at one moment. */
+static void polls_for_less(struct planted *p) {
+  const struct talk t = begin_talk(p);
+  if (t.rank == 0)
+    talk(&t, "gather", own_slots(&t, 1, t.ranks - 1), NULL, DO(POLL(0, t.ranks - (p->is_buggy ? 2 : 1))));
+  else
+    talk(&t, "give", own_slots(&t, 0, 1), NULL, DO(PUT(0, t.rank), ADD(0, 0, 1)));
+  for (uint32_t i = 1; i < t.ranks && t.rank == 0; i++) read_slot(&t, i, i);
+}
+
+static void polls_again(struct planted *p) {
+  const struct talk t = begin_talk(p);
+  for (uint32_t epoch = 1; epoch <= 2; epoch++) {
+    talk(&t, "exchange", own_slots(&t, epoch, 1), NULL,
+         DO(PUT(t.next, epoch), ADD(t.next, 0, 1), POLL(0, p->is_buggy ? 1 : epoch)));
+    read_slot(&t, epoch, epoch);
+  }
+}
+
   const uint32_t signal = p->is_buggy && is_last(&t) ? 1 : 0;
   if (t.rank == 0)
     talk(&t, "gather", own_slots(&t, 1, t.ranks - 1), NULL, DO(WAIT(0, t.ranks - (p->is_buggy ? 2 : 1))));
