@@ -127,6 +127,7 @@ int pto_ranks_init_judged(struct pto_ranks *ranks, const struct pto_session_opti
 int pto_ranks_init(struct pto_ranks *ranks, const struct pto_session_options *options, uint32_t rank_count,
                    uint32_t thread_count) {
   if (!begin(ranks, options, false)) return end(ranks, PTO_EXIT_USAGE);
+  if (ranks->processes) pto_ranks_take_options(ranks, options);
   (void)open_all(ranks, options, rank_count, thread_count);
   return pto_ranks_agree(ranks);
 }
@@ -180,6 +181,7 @@ static bool check_kernels(struct pto_ranks *ranks, bool has_run) {
 }
 
 int pto_ranks_execute(struct pto_ranks *ranks) {
+  if (pto_ranks_compare(ranks) != PTO_EXIT_OK) return ranks->exit_code;
   const double begin = pto_clock_seconds();
   const int status = pto_world_run(ranks->world, run_rank, ranks);
   ranks->wall_seconds = pto_clock_seconds() - begin;

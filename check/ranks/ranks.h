@@ -45,10 +45,12 @@ struct pto_rank_timeout {
 struct pto_ranks {
   struct pto_exchange *processes; /* NULL: this one is alone */
   bool is_told_here, is_judged;
-  bool wants_account;    /* set it after init: of where each rank's time went */
-  bool wants_gains;      /* the same: and what would make it shorter */
-  bool wants_path;       /* the same: of what bounds all of them */
-  bool wants_comm_stats; /* the same: of what went between them */
+  bool wants_account;       /* set it after init: of where each rank's time went */
+  bool wants_gains;         /* the same: and what would make it shorter */
+  bool wants_path;          /* the same: of what bounds all of them */
+  bool wants_comm_stats;    /* the same: of what went between them */
+  const char *const *files; /* the same: exports that will be written, by enum pto_export; NULL: none.  Borrowed */
+  uint64_t program_digest, options_digest; /* of what all processes were told alike */
   struct pto_world *world;
   struct pto_source_lines *lines; /* once a sentence needs them */
   pthread_mutex_t lines_mutex;

@@ -295,6 +295,7 @@ static int run_ranks(struct run *run, const struct pto_session_options *asked, u
   ranks.wants_gains = ranks.wants_account && !run->options->no_gains;
   ranks.wants_path = ranks.wants_account || run->options->exports[PTO_EXPORT_trace];
   ranks.wants_comm_stats = run->options->comm_stats;
+  ranks.files = run->options->exports;
   ranks.command = run->options->again;
   if (code == PTO_EXIT_OK) (void)pto_ranks_execute(&ranks);
   if (code == PTO_EXIT_OK && ranks.wants_gains) pto_gains_run_ranks(&ranks, asked, pto_at_once_default());

@@ -127,6 +127,8 @@ int pto_chip_load(const char *name_or_path, struct pto_chip *chip, struct pto_er
 /* The same, and what the file says of each number. */
 int pto_chip_load_sheet(const char *name_or_path, struct pto_chip *chip, struct pto_chip_sheet *sheet,
                         struct pto_error *error);
+/* The first key of a chip file that they have otherwise, but for name and era; NULL: they are alike. */
+const char *pto_chip_find_difference(const struct pto_chip *a, const struct pto_chip *b);
 /* "ps", "MB/s", "kHz", "bytes", "%", "a cycle"; "" of words and of counts. */
 const char *pto_chip_note_unit(const struct pto_chip_note *note);
 /* NULL: the sheet does not have the key. */

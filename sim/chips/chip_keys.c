@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <sim/chips/chip_keys.h>
 
+#include <string.h>
+
 /* Upper bounds keep every product of timing.c inside 128 bits and every sum of a day of virtual time inside 64. */
 #define MAX_LOCAL_BYTES (UINT64_C(256) << 20)
 #define MAX_L2_BYTES (UINT64_C(1) << 40)
@@ -138,3 +140,17 @@ _Static_assert(sizeof((struct pto_chip *)0)->name == sizeof((struct pto_chip *)0
                    sizeof((struct pto_chip *)0)->name <= sizeof((struct pto_chip *)0)->half_kernel &&
                    sizeof((struct pto_chip *)0)->name < sizeof((struct pto_chip *)0)->kernel_times,
                "one limit for all texts of a file");
+
+const char *pto_chip_find_difference(const struct pto_chip *a, const struct pto_chip *b) {
+  const char *left = (const char *)a, *right = (const char *)b;
+  for (size_t i = 0; i < pto_chip_key_count; i++) {
+    const struct pto_chip_key *key = &pto_chip_keys[i];
+    if (memcmp(left + key->offset, right + key->offset, key->size) != 0) return key->name;
+  }
+  for (size_t i = 0; i < PTO_CHIP_TEXT_COUNT; i++) {
+    const struct pto_chip_text *text = &pto_chip_texts[i];
+    const bool is_name = i == PTO_CHIP_TEXT_NAME || i == PTO_CHIP_TEXT_ERA;
+    if (!is_name && strcmp(left + text->offset, right + text->offset) != 0) return text->name;
+  }
+  return NULL;
+}

@@ -101,6 +101,22 @@ holds 'threads as well' says 'have no threads' all_reduce --ranks 8 --world-thre
 holds 'nor does predict run in several' bash -c "mpirun --oversubscribe -n 2 '$ptosim' predict all_reduce --ranks 4 --chip a2a3 2>&1 |
   grep -q 'predict: ranks are judged in one process, not in several'"
 holds 'one rank alone' says 'rank 7: .*the last rank is refused' "$build/planted/planted_ranks.so" --ranks 8 --set mistake=refused
+# started SENTENCE ARGUMENTS OTHERS: a process has those, and two have these; all are refused, in one line.
+started() {
+  local status
+  timeout 100 mpirun --oversubscribe -n 1 "$ptosim" run all_reduce --ranks 6 --chip a2a3 $2 : -n 2 "$ptosim" run all_reduce --chip a2a3 --ranks 6 $3 >"$work/text" 2>"$work/error"
+  status=$?
+  cat "$work/error"
+  [ $status = "${4:-2}" ] && [ "$(grep -c '^ptosim: ' "$work/error")" = "${5:-1}" ] && grep -q -- "^ptosim: MPI: process 1 of 3 has $1; all are to be started as process 0 is\$" "$work/error"
+}
+holds 'another number of ranks' started '9 ranks, not 6' '' '--ranks 9'
+holds 'another chip' started 'another chip: [a-z_]* differs' '' '--chip a5'
+holds 'a number of the chip' started 'another chip: dispatch differs' '--chip-set dispatch=7' ''
+holds 'other settings' started 'another program, or with another case, setting, seed or input' '--set elems=100' '--set elems=101'
+for option in --no-compute '--deps pto' '--policy lifo' '--jitter 1%' --stats --comm-stats "--trace $work/t.json" "--report $work/t.html"; do
+  holds "one process alone has $option" started 'other options' "$option" ''
+done
+holds 'what each tells by itself may differ' bash -c "timeout 100 mpirun --oversubscribe -n 1 '$ptosim' run all_reduce --ranks 6 --quiet --json '$work/one.json' : -n 2 '$ptosim' run all_reduce --ranks 6"
 holds 'without the plug-in' bash -c "cp '$ptosim' '$work/ptosim' && PTO_PROGRAM_PATH='$build/programs' OMPI_COMM_WORLD_SIZE=2 '$work/ptosim' run all_reduce --ranks 2 2>&1 |
   grep -q 'libpto_mpi.so beside ptosim'"
 
