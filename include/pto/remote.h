@@ -58,7 +58,7 @@ PTO_API PTO_MUST_CHECK int pto_core_notify(const struct pto_kernel_args *args, u
 PTO_API PTO_MUST_CHECK int pto_core_test_signal(const struct pto_kernel_args *args, uint64_t comm, uint32_t signal,
                                                 enum pto_compare compare, int32_t value, bool *holds);
 /* Waits until a signal of this rank is at least `value` (PTO_IF_GE), or equal to it (PTO_IF_EQ).  Tasks of groups
- * alone. */
+ * alone; who notifies may be any task (pto/world.h). */
 PTO_API PTO_MUST_CHECK int pto_core_wait_signal(const struct pto_kernel_args *args, uint64_t comm, uint32_t signal,
                                                 enum pto_compare compare, int32_t value);
 

@@ -11,8 +11,9 @@
  *
  * Order.  A rank's tasks are ordered by what they access of its own memory, its own window counted; of a window of
  * another rank, by what they declare of it.  Between ranks nothing orders but a signal: what a kernel has put before it
- * notifies a signal, the kernel that has waited for that may read.  Only kernels that the ranks submit as one group
- * (pto_submit_group) may wait for each other's signals, for no others are certain to run at the same time.
+ * notifies a signal, the kernel that has waited for that may read.  Who waits is of a group (pto_submit_group), and
+ * kernels that wait for each other are of one, as no others are certain to run at the same time.  Any task may notify:
+ * one that does not wait comes to it, where nothing before it waits for that, and those who wait leave it a core.
  *
  * Time.  One clock: what happens first on any chip is done first, at one instant the lower rank's, and messages take
  * what the chip's [fabric] says.  So a world gives the same bytes and the same timelines on every machine.
