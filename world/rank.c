@@ -206,10 +206,11 @@ void pto_rank_run(struct pto_rank *rank, uint64_t horizon) {
 /* ---- begin and end ---- */
 
 bool pto_rank_init(struct pto_rank *rank, struct pto_part *part, uint32_t index) {
-  *rank = (struct pto_rank){.clock = {.sync = let_others_go_on, .begin_run = begin_run, .end_run = end_run},
-                            .part = part,
-                            .index = index,
-                            .circle = index};
+  *rank = (struct pto_rank){
+      .clock = {.chip = part->world->chip, .sync = let_others_go_on, .begin_run = begin_run, .end_run = end_run},
+      .part = part,
+      .index = index,
+      .circle = index};
   if (part->world->has_rank_threads) return (rank->thread = pto_rank_thread_create(run_main, rank)) != NULL;
   if (!pto_reserve_init(&rank->stack, GUARD_BYTES + STACK_BYTES)) return false;
   if (mprotect(rank->stack.addr, GUARD_BYTES, PROT_NONE) != 0) return false;

@@ -408,6 +408,34 @@ static struct pto_stuck_wait *add_stuck(const struct pto_rank *rank, uint64_t ta
   return wait;
 }
 
+/* That the rank has come to, as this one has heard, and this one has not; NULL: there is none. */
+static const struct pto_rank_comm *find_other_list(const struct pto_rank *rank, uint32_t other) {
+  for (size_t i = 0; i < rank->comm_count; i++) {
+    const struct pto_rank_comm *comm = rank->comms[i];
+    for (uint32_t k = 0; k < comm->size && !comm->is_created; k++)
+      if (comm->ranks[k] == other && comm->sizes[k].is_known) return comm;
+  }
+  return NULL;
+}
+
+#define MOST_LISTED 8u
+
+static void add_list(char *text, size_t size, const struct pto_rank_comm *comm) {
+  for (uint32_t i = 0; i < comm->size && i < MOST_LISTED; i++)
+    pto_text_append(text, size, "%s%" PRIu32, i ? ", " : " ", comm->ranks[i]);
+  if (comm->size > MOST_LISTED) pto_text_append(text, size, ", …");
+}
+
+static void add_other_list(struct pto_stuck_wait *wait, const struct pto_rank_comm *comm,
+                           const struct pto_rank_comm *other) {
+  wait->is_cause = true;
+  wait->why = PTO_STUCK_OTHER_RANKS;
+  pto_text_append(wait->text, sizeof wait->text, ": it has come to one of ranks");
+  add_list(wait->text, sizeof wait->text, other);
+  pto_text_append(wait->text, sizeof wait->text, ", not");
+  add_list(wait->text, sizeof wait->text, comm);
+}
+
 /* Of a rank whose orchestration waits for others to make a communicator. */
 static void say_making(const struct pto_rank *rank) {
   const struct pto_exchange_bytes *facts = &rank->part->in;
@@ -428,6 +456,8 @@ static void say_making(const struct pto_rank *rank) {
                     " ranks, first rank %" PRIu32,
                     rank->index, comm->number, comm->size - 1 - comm->joined_count, comm->size, comm->ranks[first]);
     add_orchestration(wait->text, sizeof wait->text, fact);
+    const struct pto_rank_comm *other = find_other_list(rank, comm->ranks[first]);
+    if (other) add_other_list(wait, comm, other);
   }
 }
 

@@ -253,6 +253,13 @@ static int not_among_them(struct pto_runtime *rt, void *context) {
   const uint32_t ranks[] = {1, 2};
   return pto_comm_create(rt, ranks, 2, 0, 4, &comm);
 }
+/* Two pairs of ranks, of which one's lists are turned. */
+static int other_order(struct pto_runtime *rt, void *context) {
+  (void)context;
+  struct pto_comm comm;
+  const uint32_t lists[4][2] = {{0, 1}, {1, 0}, {2, 3}, {2, 3}};
+  return pto_comm_create(rt, lists[pto_runtime_rank(rt)], 2, 0, 4, &comm);
+}
 static int peer_out_of_range(struct pto_runtime *rt, void *context) {
   (void)context;
   struct pto_comm comm;
@@ -342,6 +349,10 @@ static void test_what_waits_for_ever_and_what_is_wrong_is_told_with_its_values(v
       {rank_0_waits_for_one_that_polls, PTO_EDEADLOCK, "; rank 1 polls memory that nothing will change"},
       {rank_1_makes_no_communicator, PTO_EDEADLOCK,
        "waits in pto_comm_create of comm 0 for 1 of 4 ranks, first rank 1 (its orchestration is over"},
+      {other_order, PTO_EDEADLOCK,
+       "rank 0: 2 of 4 ranks wait for ever; rank 0 waits in pto_comm_create of comm 0 for 1 of 2 ranks, first rank 1 "
+       "(its "
+       "orchestration waits after 0 tasks): it has come to one of ranks 1, 0, not 0, 1"},
       {windows_differ, PTO_EINVAL,
        "rank 0: pto_comm_create: rank 0 has a window of 128 bytes and 4 signals, rank 2 one of 64 and 4"},
       {waits_without_a_group, PTO_EKERNEL, "pto_core_wait_signal: signal 1 of comm 0: the task is of no group of it"},
@@ -383,10 +394,30 @@ static void test_more_ranks_than_the_fabric_holds_are_refused(void **state) {
   assert_non_null(strstr(sentence, "8"));
 }
 
+static int run_other_chip(struct pto_rank *rank, void *context) {
+  struct pto_runtime *rt;
+  const struct pto_config config = {
+      .size = sizeof config, .engine = "virtual", .chip = "tiny,signal_ps=7", .rank = rank};
+  const int status = pto_runtime_create_explained(&config, &rt, context, 256);
+  if (!status) pto_runtime_destroy(rt);
+  return status;
+}
+
+static void test_a_rank_of_another_chip_than_its_world_is_refused(void **state) {
+  (void)state;
+  char sentence[256] = "";
+  struct pto_world *world = world_of(1, 1);
+  assert_int_equal(pto_world_run(world, run_other_chip, sentence), PTO_EINVAL);
+  assert_string_equal(sentence, "chip tiny,signal_ps=7 of a rank, and its world is of tiny,dies_per_package=1,nodes=1: "
+                                "signal_ps differs");
+  pto_world_destroy(world);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_what_waits_for_ever_and_what_is_wrong_is_told_with_its_values),
       cmocka_unit_test(test_more_ranks_than_the_fabric_holds_are_refused),
+      cmocka_unit_test(test_a_rank_of_another_chip_than_its_world_is_refused),
   };
   return cmocka_run_group_tests_name("world_errors", tests, NULL, NULL);
 }

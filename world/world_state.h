@@ -204,6 +204,7 @@ struct pto_rank {
 enum pto_stuck_why {
   PTO_STUCK_OTHERWISE,     /* ranks wait for each other, or it is not known */
   PTO_STUCK_NOT_CREATED,   /* the blamed rank will not come to pto_comm_create */
+  PTO_STUCK_OTHER_RANKS,   /* it is there for another list of ranks */
   PTO_STUCK_NOT_SUBMITTED, /* its orchestration has ended without its task of the group */
   PTO_STUCK_NOT_BEGUN,     /* its task of the group waits for others of the rank */
   PTO_STUCK_NEXT_GROUP,    /* its task waits itself, and what may notify is of the group behind it */

@@ -284,8 +284,11 @@ static int run_arrivals(struct pto_rank *rank, void *context) {
   struct arrivals *arrivals = context;
   const uint32_t index = pto_rank_index(rank);
   struct pto_runtime *rt = NULL;
-  const struct pto_config config = {
-      .size = sizeof config, .engine = "virtual", .rank = rank, .record = PTO_RECORD_SEGMENTS | PTO_RECORD_TIMELINE};
+  const struct pto_config config = {.size = sizeof config,
+                                    .engine = "virtual",
+                                    .chip = "a2a3",
+                                    .rank = rank,
+                                    .record = PTO_RECORD_SEGMENTS | PTO_RECORD_TIMELINE};
   assert_int_equal(pto_runtime_create(&config, &rt), PTO_OK);
   const int status = pto_run(rt, meet, arrivals);
   const struct pto_trace *trace = pto_runtime_trace(rt);

@@ -81,6 +81,9 @@ static const char *say_remedy(const struct pto_world_order *order, const struct 
     snprintf(text, size, "let rank %" PRIu32 " come to `pto_comm_create`, too, or make it of fewer ranks",
              wait->blamed);
     return text;
+  case PTO_STUCK_OTHER_RANKS:
+    return "let all ranks give `pto_comm_create` the same ranks in the same order, and make their communicators in one "
+           "order";
   case PTO_STUCK_NOT_SUBMITTED:
     return "let all ranks of the communicator submit this group, or none";
   case PTO_STUCK_NOT_BEGUN:
@@ -104,6 +107,15 @@ static const char *say_remedy(const struct pto_world_order *order, const struct 
   return NULL;
 }
 
+/* Whether another core of the task waits for another rank: those that meet at a barrier then wait for it. */
+static bool waits_beside(const struct pto_world_order *order, const struct pto_stuck_wait *wait) {
+  size_t count;
+  const struct pto_stuck_wait *waits = pto_stuck_waits(pto_world_part(order->ranks->world), &count);
+  for (size_t i = 0; i < count; i++)
+    if (waits[i].rank == wait->rank && waits[i].task == wait->task && waits[i].signal != UINT32_MAX) return true;
+  return false;
+}
+
 static void report(const struct pto_world_order *order, struct pto_findings *findings,
                    const struct pto_stuck_wait *wait, const struct pto_stuck_wait *cause) {
   struct pto_finding finding = {PTO_FINDING_OF_RUN(PTO_FINDING_WAITS), .has_ranks = true};
@@ -113,7 +125,10 @@ static void report(const struct pto_world_order *order, struct pto_findings *fin
   if (wait->blamed == UINT32_MAX) finding.ranks[0] = PTO_FINDING_NONE;
   pto_rank_set_side(order->ranks, &finding, 1, wait->rank, wait->task);
   finding.group = pto_mix64(pto_rank_side_key(&finding, 1) ^ wait->blamed);
-  if (cause != wait && cause->is_cause)
+  if (cause == wait && wait->signal == UINT32_MAX && wait->task != UINT64_MAX)
+    remedy = waits_beside(order, wait) ? "mend first what other cores of that task wait for"
+                                       : "let each core of that task come to what the others wait for";
+  else if (cause != wait && cause->is_cause)
     snprintf(text, sizeof text, "mend first what keeps rank %" PRIu32 " waiting", cause->rank);
   else
     remedy = say_remedy(order, wait, text, sizeof text);

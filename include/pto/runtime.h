@@ -267,7 +267,7 @@ struct pto_config {
   /* Of engine threads: which CPUs its threads are bound to.  "none"; "spread": one a physical core first, none that
    * another run has spread to; or their numbers, "0,2-3", thread by thread ["none"] */
   const char *placement;
-  struct pto_rank *rank; /* the chip is this rank of a world (pto/world.h); virtual engine alone [it is alone] */
+  struct pto_rank *rank; /* the chip is this rank of a world (pto/world.h), of its chip; virtual engine alone [alone] */
   /* By scope depth: ring 0 is the run's own scope's, the last that of all deeper ones.  A power of two, and a multiple
    * of 1024; no more than `window` and `heap_bytes` [those].  Which edges there are depends on `window` alone. */
   uint64_t ring_window[PTO_RINGS], ring_heap_bytes[PTO_RINGS];

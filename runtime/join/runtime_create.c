@@ -26,6 +26,7 @@
 #include <sim/chips/chip_files.h>
 #include <sim/engine/engine.h>
 #include <sim/virtual/jitter.h>
+#include <sim/virtual/rank_clock.h>
 
 static const struct engine {
   const char *name;
@@ -84,11 +85,25 @@ static int complete(const struct pto_config *given, struct pto_config *config, s
   return PTO_OK;
 }
 
+/* The chips of a world are alike; its links are what the world's says. */
+static int check_chip(const struct pto_rank_clock *rank, const struct pto_chip *chip, struct pto_error *error) {
+  if (!rank) return PTO_OK;
+  struct pto_chip joined = *chip;
+  joined.fabric = rank->chip->fabric;
+  const char *key = pto_chip_find_difference(rank->chip, &joined);
+  if (!key) return PTO_OK;
+  return pto_error_set(error, PTO_EINVAL, "chip %s of a rank, and its world is of %s: %s differs", chip->name,
+                       rank->chip->name, key);
+}
+
 static int make_engine(const struct pto_config *config, struct pto_chip *chip, struct pto_port **port_out,
                        struct pto_error *error) {
-  const int status = config->made_chip ? PTO_OK : pto_chip_load(config->chip, chip, error);
+  struct pto_rank_clock *rank = (struct pto_rank_clock *)config->rank;
+  int status = config->made_chip ? PTO_OK : pto_chip_load(config->chip, chip, error);
   if (status) return status;
   if (config->made_chip) *chip = *config->made_chip;
+  status = check_chip(rank, chip, error);
+  if (status) return status;
   if (config->clusters > chip->cluster_count)
     return pto_error_set(error, PTO_EINVAL, "%" PRIu32 " clusters: %s has %" PRIu32, config->clusters, chip->name,
                          chip->cluster_count);
@@ -103,7 +118,7 @@ static int make_engine(const struct pto_config *config, struct pto_chip *chip, s
                                                   .on_timeout_context = config->on_timeout_context,
                                                   .jitter_ppm = config->jitter_ppm,
                                                   .jitter_seed = config->jitter_seed,
-                                                  .rank = (struct pto_rank_clock *)config->rank};
+                                                  .rank = rank};
   return engine_find(config->engine)->create(&engine_config, port_out, error);
 }
 

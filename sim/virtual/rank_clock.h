@@ -13,6 +13,7 @@
 
 #include <runtime/base/base.h>
 
+struct pto_chip;
 struct pto_port;
 struct pto_virtual_cores;
 
@@ -24,6 +25,7 @@ enum pto_rank_verdict {
 
 struct pto_rank_clock {
   uint64_t horizon;
+  const struct pto_chip *chip;     /* the world's; borrowed */
   uint32_t most_workers;           /* of the engine, as other ranks run beside; 0: as many as it likes */
   struct pto_virtual_cores *cores; /* the engine's, while a run goes on; else NULL */
   const char *sentence;

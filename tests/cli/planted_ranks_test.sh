@@ -119,6 +119,8 @@ window barrier_twice 'WAR: rank 1 task 3 \(digest\) param 0 reads bytes 192:256 
 window_that_reads count_by_data "participation: collective 2 of comm 0 is rank 0 task 6 \(all_reduce_one_phase\), but on rank 3 there is none behind the host's read at [^,]*, which may decide how many there are; submitted at [^;]*; let all ranks decide by a value that they have alike.*\[this order\]"
 window_that_reads read_waits "^waits: rank 0 task 0 .*, $owes.*; mend first what keeps rank 0 waiting"
 window not_created '^waits: rank 0 waits in pto_comm_create .* first rank 3 .*; let rank 3 come to `pto_comm_create`, too'
+window barrier_within 'waits: rank 0 task 0 \(meet_blocks\) block 1 AIV0 on core 2 waits at barrier 1 with 1 of 2, [^;]*; mend first what other cores of that task wait for'
+window other_order '^waits: rank 0 waits in pto_comm_create .*: it has come to one of ranks 3, 2, 1, 0, not 0, 1, 2, 3; let all ranks give `pto_comm_create` the same ranks in the same order'
 window_that_reads skipped "^waits: rank 0 task 1 .*: task 1 of rank 3, .* was skipped, .*; let predicates skip the tasks of a group on all of its ranks, or on none"
 window passed '^waits: rank 0 task 40 .* signal 0 = 2 of comm 0, which is 3.*; wait with PTO_IF_GE, or notify it no further than that'
 window get_beyond "write outside: rank 1 task 0 \(talk \"fetch\"\), submitted at $line.*, writes bytes 64:128 of the window of rank 1 in comm 0, which it does not declare; declare them"

@@ -42,7 +42,9 @@
   X(wait_without_group, "a kernel waits outside a group")                                                              \
   X(barrier_twice, "a rank counts itself twice at a barrier")                                                          \
   X(count_by_data, "each rank decides by data of its own how many collectives it submits")                             \
+  X(barrier_within, "the last rank does not notify, and a core beside the one that waits for it is at a barrier")      \
   X(read_waits, "the host waits for what never comes, and the others submit a collective")                             \
+  X(other_order, "the last rank gives the ranks of a communicator in another order")                                   \
   X(not_created, "the last rank does not come to a communicator")                                                      \
   X(skipped, "a predicate skips the last rank's task of a group")                                                      \
   X(passed, "a wait for equal comes when more has been notified")                                                      \
@@ -104,8 +106,6 @@ static void other_peer(struct planted *p) {
   read_slot(&t, 0, 0);
 }
 
-static void other_signal(struct planted *p) {
-  const struct talk t = begin_talk(p);
 /* All come at one moment. */
 static void polls_for_less(struct planted *p) {
   const struct talk t = begin_talk(p);
@@ -125,6 +125,8 @@ static void polls_again(struct planted *p) {
   }
 }
 
+static void other_signal(struct planted *p) {
+  const struct talk t = begin_talk(p);
   const uint32_t signal = p->is_buggy && is_last(&t) ? 1 : 0;
   if (t.rank == 0)
     talk(&t, "gather", own_slots(&t, 1, t.ranks - 1), NULL, DO(WAIT(0, t.ranks - (p->is_buggy ? 2 : 1))));
@@ -309,6 +311,28 @@ static void count_by_data(struct planted *p) {
   }
 }
 
+/* Block 0 tells the next rank and waits for the one before; then both blocks meet. */
+static int meet_blocks(const struct pto_kernel_args *a) {
+  const bool is_first = a->core->block_index == 0, tells = is_first && a->scalars[2].u64;
+  int status = tells ? pto_core_notify(a, a->scalars[0].u64, (uint32_t)a->scalars[1].u64, 0, PTO_NOTIFY_ADD, 1) : 0;
+  if (status == 0 && is_first) status = pto_core_wait_signal(a, a->scalars[0].u64, 0, PTO_IF_GE, 1);
+  return status ? status : pto_core_barrier(a);
+}
+static const struct pto_kernel_param of_blocks[] = {U64("comm"), U64("next"), U64("tells")};
+static const struct pto_kernel meet_blocks_kernel = {.name = "meet_blocks",
+                                                     .cores = PTO_AIV,
+                                                     .params = of_blocks,
+                                                     .param_count = 3,
+                                                     .run = meet_blocks,
+                                                     .flags = PTO_KERNEL_REMOTE};
+static void barrier_within(struct planted *p) {
+  const struct talk t = begin_talk(p);
+  const struct pto_param params[] = {pto_scalar_u64(t.comm.id), pto_scalar_u64(t.next),
+                                     pto_scalar_u64(!(p->is_buggy && is_last(&t)))};
+  const struct pto_launch launch = {.size = sizeof launch, .aiv0 = &meet_blocks_kernel, .block_count = 2};
+  if (p->status == PTO_OK) note(p, pto_submit_group(p->rt, t.comm, &launch, params, 3, NULL));
+}
+
 /* The last rank does not notify, so rank 0 does not come to the collective. */
 static void read_waits(struct planted *p) {
   const struct talk t = begin_talk(p);
@@ -325,6 +349,13 @@ static void read_waits(struct planted *p) {
 
 static void not_created(struct planted *p) {
   if (!p->is_buggy || pto_runtime_rank(p->rt) + 1 < pto_runtime_rank_count(p->rt)) (void)begin_talk(p);
+}
+
+static void other_order(struct planted *p) {
+  const bool is_turned = p->is_buggy && pto_runtime_rank(p->rt) + 1 == pto_runtime_rank_count(p->rt);
+  const uint32_t ranks[] = {0, 1, 2, 3}, turned[] = {3, 2, 1, 0};
+  struct pto_comm comm;
+  note(p, pto_comm_create(p->rt, is_turned ? turned : ranks, 4, 0, 0, &comm));
 }
 
 /* Each notifies the next one, where the flag is 1. */
