@@ -18,7 +18,7 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 on() {
   local count=$1
   shift
-  timeout 100 mpirun --oversubscribe -n "$count" "$ptosim" run "$@" --json "$work/json.$count" >"$work/text.$count" 2>"$work/error.$count"
+  timeout 300 mpirun --oversubscribe -n "$count" "$ptosim" run "$@" --json "$work/json.$count" >"$work/text.$count" 2>"$work/error.$count"
 }
 # As `on` leaves them, but for wall times, and for what would help, which is told of one process alone; of one process that no launcher has started (0) or of several.
 told() {
@@ -55,7 +55,7 @@ done
 # As tests/long/worlds_mpi_test.sh, which has more of them.
 worlds() {
   mkdir "$work/worlds" && cp "$build/tests/world/world_random_test" "$build/libpto_mpi.so" "$work/worlds/" &&
-    PTO_RANDOM_WORLDS=1000 timeout 600 mpirun --oversubscribe -n 2 "$work/worlds/world_random_test" >"$work/worlds/text" 2>&1 &&
+    PTO_RANDOM_WORLDS=1000 timeout 1200 mpirun --oversubscribe -n 2 "$work/worlds/world_random_test" >"$work/worlds/text" 2>&1 &&
     [ "$(grep -c 'one of 2 processes' "$work/worlds/text")" = 2 ]
 }
 if [ -x "$build/tests/world/world_random_test" ]; then holds 'random programs of several ranks' worlds; fi
@@ -104,7 +104,7 @@ holds 'one rank alone' says 'rank 7: .*the last rank is refused' "$build/planted
 # started SENTENCE ARGUMENTS OTHERS: a process has those, and two have these; all are refused, in one line.
 started() {
   local status
-  timeout 100 mpirun --oversubscribe -n 1 "$ptosim" run all_reduce --ranks 6 --chip a2a3 $2 : -n 2 "$ptosim" run all_reduce --chip a2a3 --ranks 6 $3 >"$work/text" 2>"$work/error"
+  timeout 300 mpirun --oversubscribe -n 1 "$ptosim" run all_reduce --ranks 6 --chip a2a3 $2 : -n 2 "$ptosim" run all_reduce --chip a2a3 --ranks 6 $3 >"$work/text" 2>"$work/error"
   status=$?
   cat "$work/error"
   [ $status = "${4:-2}" ] && [ "$(grep -c '^ptosim: ' "$work/error")" = "${5:-1}" ] && grep -q -- "^ptosim: MPI: process 1 of 3 has $1; all are to be started as process 0 is\$" "$work/error"
@@ -116,7 +116,7 @@ holds 'other settings' started 'another program, or with another case, setting, 
 for option in --no-compute '--deps pto' '--policy lifo' '--jitter 1%' --stats --comm-stats "--trace $work/t.json" "--report $work/t.html"; do
   holds "one process alone has $option" started 'other options' "$option" ''
 done
-holds 'what each tells by itself may differ' bash -c "timeout 100 mpirun --oversubscribe -n 1 '$ptosim' run all_reduce --ranks 6 --quiet --json '$work/one.json' : -n 2 '$ptosim' run all_reduce --ranks 6"
+holds 'what each tells by itself may differ' bash -c "timeout 300 mpirun --oversubscribe -n 1 '$ptosim' run all_reduce --ranks 6 --quiet --json '$work/one.json' : -n 2 '$ptosim' run all_reduce --ranks 6"
 holds 'without the plug-in' bash -c "cp '$ptosim' '$work/ptosim' && PTO_PROGRAM_PATH='$build/programs' OMPI_COMM_WORLD_SIZE=2 '$work/ptosim' run all_reduce --ranks 2 2>&1 |
   grep -q 'libpto_mpi.so beside ptosim'"
 
