@@ -9,6 +9,7 @@
 #include <check/ranks/ranks_state.h>
 #include <check/session/named_kernels.h>
 #include <runtime/base/clock.h>
+#include <runtime/base/sized.h>
 #include <sim/engine/engine.h>
 
 static int end(struct pto_ranks *ranks, int exit_code) { return ranks->exit_code = exit_code; }
@@ -26,6 +27,25 @@ uint32_t pto_ranks_wanted(const struct pto_session_options *options) {
   const uint32_t count = pto_subject_init(&subject, options, &error) == PTO_OK ? subject.program->ranks : 0;
   pto_subject_fini(&subject);
   return count;
+}
+
+/* A world on the chip that was asked for, else on its program's. */
+static int create_world(struct pto_ranks *ranks, const struct pto_session_options *options,
+                        const struct pto_world_config *asked) {
+  struct pto_subject subject = {0};
+  struct pto_config config = {0};
+  struct pto_world_config world = *asked;
+  int status = PTO_OK;
+  if (!world.chip && !world.made_chip) status = pto_subject_init(&subject, options, &ranks->error);
+  if (status == PTO_OK && subject.program)
+    status = pto_sized_take(&config, sizeof config, subject.program->config, "program.config", &ranks->error);
+  if (status == PTO_OK) {
+    if (config.chip) world.chip = config.chip;
+    status = pto_world_create_across(&world, ranks->processes, &ranks->world, ranks->error.sentence,
+                                     sizeof ranks->error.sentence);
+  }
+  pto_subject_fini(&subject);
+  return ranks->error.status = status;
 }
 
 /* For the sentence of a world that waits for ever. */
@@ -84,12 +104,8 @@ static int open_all(struct pto_ranks *ranks, const struct pto_session_options *o
                                          .made_chip = config->made_chip,
                                          .threads = thread_count,
                                          .rank_threads = pto_subject_wants_thread(options)};
-  int status = pto_world_create_across(&world, ranks->processes, &ranks->world, ranks->error.sentence,
-                                       sizeof ranks->error.sentence);
-  if (status) {
-    ranks->error.status = status;
-    return end(ranks, pto_exit_of_setup(status));
-  }
+  const int status = create_world(ranks, options, &world);
+  if (status) return end(ranks, pto_exit_of_setup(status));
   pto_world_name_calls(ranks->world, name_call, ranks);
   ranks->sessions = calloc(rank_count, sizeof *ranks->sessions);
   if (!ranks->sessions) {

@@ -66,10 +66,10 @@ def test_what_is_no_longer_referred_to_is_given_back():
         seen.append(weakref.ref(device))
     del rt, device, x
     ends = time.monotonic() + 60
-    while time.monotonic() < ends and (count() != before or any(each() is not None for each in seen)):
+    while time.monotonic() < ends and (count() > before or any(each() is not None for each in seen)):
         gc.collect()
         time.sleep(0.01)  # the last dispatch may still refer to its context
-    assert all(each() is None for each in seen) and count() == before
+    assert all(each() is None for each in seen) and count() <= before  # threads of tests before this one may end meanwhile
 
 
 def test_an_orchestration_that_is_over_is_stale():
