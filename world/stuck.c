@@ -482,6 +482,9 @@ static void say_cores(const struct pto_rank *rank) {
       its->peer.found = comm->signals[its->peer.signal];
       wait->comm = comm->uid;
       wait->signal = its->peer.signal;
+      wait->compare = its->peer.compare;
+      wait->value = its->peer.value;
+      wait->found = its->peer.found;
     }
     name_task(rank, its, wait->kernel, sizeof wait->kernel);
     its->kernel = wait->kernel;
@@ -506,12 +509,17 @@ static void say(const struct pto_rank *rank) {
 
 /* ---- the sentence ---- */
 
+size_t pto_stuck_next(const struct pto_stuck_wait *waits, size_t count, size_t at) {
+  size_t next = 0;
+  while (next < count && waits[next].rank != waits[at].blamed) next++;
+  return next;
+}
+
 size_t pto_stuck_cause(const struct pto_stuck_wait *waits, size_t count, size_t from) {
   size_t at = from;
   for (size_t steps = 0; steps < count; steps++) {
-    size_t next = 0;
     if (waits[at].is_cause) return at;
-    while (next < count && waits[next].rank != waits[at].blamed) next++;
+    const size_t next = pto_stuck_next(waits, count, at);
     if (next == count) return at;
     at = next;
   }

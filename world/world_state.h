@@ -220,11 +220,13 @@ struct pto_stuck_wait {
   uint64_t task, its_task;     /* that waits, UINT64_MAX: the orchestration does; of the blamed rank */
   const void *call, *its_call; /* where they were submitted; of this process, NULL: not known */
   uint64_t comm;
-  uint32_t signal; /* of comm; UINT32_MAX: it is no signal that it waits for */
-  uint8_t why;     /* enum pto_stuck_why */
-  uint32_t alike;  /* of these that have returned: how many, of which the blamed one is the first */
-  bool is_cause;   /* the blamed rank will not do it, whatever others do */
-  bool has_put;    /* the blamed rank has, into the window */
+  uint32_t signal;  /* of comm; UINT32_MAX: it is no signal that it waits for */
+  uint32_t compare; /* PTO_IF_GE or PTO_IF_EQ: */
+  int32_t value, found;
+  uint8_t why;    /* enum pto_stuck_why */
+  uint32_t alike; /* of these that have returned: how many, of which the blamed one is the first */
+  bool is_cause;  /* the blamed rank will not do it, whatever others do */
+  bool has_put;   /* the blamed rank has, into the window */
   char kernel[64];
   char text[PTO_SENTENCE_SIZE];
 };
@@ -438,6 +440,8 @@ static inline const struct pto_stuck_wait *pto_stuck_waits(const struct pto_part
   *count_out = part->stuck.count / sizeof(struct pto_stuck_wait);
   return (const struct pto_stuck_wait *)(const void *)part->stuck.data;
 }
+/* The first wait of the rank that this one blames; `count`: it does not wait. */
+size_t pto_stuck_next(const struct pto_stuck_wait *waits, size_t count, size_t at);
 /* The wait that this one comes down to: the first one on along who is blamed that is a cause, or whose blamed rank does
  * not wait; `from` where they go round. */
 size_t pto_stuck_cause(const struct pto_stuck_wait *waits, size_t count, size_t from);

@@ -232,7 +232,6 @@ static bool is_stdout(const char *path) { return path && strcmp(path, "-") == 0;
 /* What is told of one chip alone, of all that was asked for; NULL: nothing of it was. */
 static const char *find_of_one_chip(const struct run *run) {
   const struct pto_run_options *options = run->options;
-  if (options->exports[PTO_EXPORT_waits_dot]) return "--waits-dot";
   if (options->dump_tasks) return "--dump";
   if (options->outputs.count) return "--output";
   return run->counters.count ? "--counters" : NULL;
@@ -269,6 +268,8 @@ static void write_ranks_files(const struct run *run, struct pto_ranks *ranks) {
   if (status == PTO_OK && paths[PTO_EXPORT_page])
     status = pto_ranks_write_page(ranks, NULL, paths[PTO_EXPORT_page], &error);
   if (status == PTO_OK) status = pto_ranks_write_graphs(ranks, paths, &error);
+  if (status == PTO_OK && paths[PTO_EXPORT_waits_dot])
+    status = pto_ranks_write_waits(ranks, paths[PTO_EXPORT_waits_dot], &error);
   if (status == PTO_OK || ranks->exit_code != PTO_EXIT_OK) return;
   ranks->exit_code = PTO_EXIT_FAILED;
   ranks->error = error;
@@ -281,10 +282,7 @@ static int run_ranks(struct run *run, const struct pto_session_options *asked, u
   const char *of_one_chip = find_of_one_chip(run);
   if (pto_run_files_probe(run->options, &error)) return pto_complain(PTO_EXIT_USAGE, "%s", error.sentence);
   if (of_one_chip)
-    return pto_complain(PTO_EXIT_USAGE, "run: with several ranks, %s is not told yet: it is of one chip%s", of_one_chip,
-                        strcmp(of_one_chip, "--waits-dot") == 0
-                            ? ", and draws its cores; `ptosim check` has each wait between ranks"
-                            : "");
+    return pto_complain(PTO_EXIT_USAGE, "run: with several ranks, %s is not told yet: it is of one chip", of_one_chip);
   if (is_stdout(run->options->exports[PTO_EXPORT_dot]) || is_stdout(run->options->exports[PTO_EXPORT_deps_json]))
     return pto_complain(PTO_EXIT_USAGE, "run: with several ranks, a graph is a file a rank, and not standard output");
   pto_fault_report_take(last_words, run);

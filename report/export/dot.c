@@ -27,11 +27,24 @@ struct dot {
   FILE *out;
 };
 
-void pto_dot_put_text(FILE *out, const char *text) {
+void pto_dot_put_lines(FILE *out, const char *text, size_t columns) {
+  size_t column = 0;
   for (; *text; text++) {
-    if (*text == '"' || *text == '\\') fputc('\\', out);
-    fputc(*text == '\n' ? ' ' : *text, out);
+    const bool is_end = *text == ' ' && column + 1 + strcspn(text + 1, " ") > columns;
+    if (is_end || *text == '"' || *text == '\\') fputc('\\', out);
+    fputc(is_end ? 'n' : *text == '\n' ? ' ' : *text, out);
+    column = is_end ? 0 : column + 1;
   }
+}
+
+void pto_dot_put_text(FILE *out, const char *text) { pto_dot_put_lines(out, text, SIZE_MAX); }
+
+void pto_dot_begin(FILE *out, const char *program, const char *what) {
+  fputs("digraph \"", out);
+  pto_dot_put_text(out, program ? program : "run");
+  fprintf(out,
+          "%s\" {\n  node [fontname=\"sans-serif\", fontsize=10];\n  edge [fontname=\"sans-serif\", fontsize=8];\n",
+          what);
 }
 
 /* Cube work, vector work, both, none: a shape for each, so that a print shows it too. */
@@ -58,12 +71,6 @@ static void put_reason_names(FILE *out, uint32_t reason_bits) {
       fprintf(out, "%s%s", separator, pto_edge_reason_name(bit));
       separator = " ";
     }
-}
-
-static void begin(FILE *out, const struct pto_export_info *info) {
-  fputs("digraph \"", out);
-  pto_dot_put_text(out, info->program ? info->program : "run");
-  fputs("\" {\n  node [fontname=\"sans-serif\", fontsize=10];\n  edge [fontname=\"sans-serif\", fontsize=8];\n", out);
 }
 
 /* ---- task by task ---- */
@@ -266,7 +273,7 @@ int pto_export_dot(const struct pto_trace *trace, const struct pto_export_info *
   struct dot dot = {.trace = trace, .info = info};
   const int status = pto_output_open_stream(path, &dot.out, error);
   if (status) return status;
-  begin(dot.out, info);
+  pto_dot_begin(dot.out, info->program, "");
   uint64_t width = 0;
   int walked = trace->tasks.count <= PTO_EXPORT_DOT_MAX_TASKS ? find_width(trace, &width) : PTO_OK;
   if (walked == PTO_OK && (trace->tasks.count > PTO_EXPORT_DOT_MAX_TASKS || width > PTO_EXPORT_DOT_MAX_WIDTH))

@@ -97,7 +97,12 @@ PTO_MUST_CHECK int pto_exports_probe(const char *const paths[PTO_EXPORT_COUNT], 
 PTO_MUST_CHECK int pto_exports_write(const char *const paths[PTO_EXPORT_COUNT], const struct pto_trace *trace,
                                      const struct pto_export_info *info, struct pto_error *error);
 
-/* Text inside a quoted DOT string. */
+/* The head of a graph, which is called `program` (NULL: "run") and `what` it is. */
+void pto_dot_begin(FILE *out, const char *program, const char *what);
+/* Text inside a quoted DOT string; in lines of so many columns, where words let it. */
 void pto_dot_put_text(FILE *out, const char *text);
+void pto_dot_put_lines(FILE *out, const char *text, size_t columns);
+/* How a link of the path that a run comes down to is drawn: attributes behind its label. */
+const char *pto_dot_wait_style(bool is_marked, bool is_in_circle);
 
 #endif

@@ -30,6 +30,10 @@ static void put_node(struct graph *graph, struct pto_picture_node node) {
   fprintf(graph->out, "\", %s];\n", node_styles[node.kind]);
 }
 
+const char *pto_dot_wait_style(bool is_marked, bool is_in_circle) {
+  return is_in_circle ? ", color=red, penwidth=2" : is_marked ? ", penwidth=2" : "";
+}
+
 static void put_link(struct graph *graph, const struct pto_picture_link *link) {
   char from[NODE_TEXT], to[NODE_TEXT];
   put_node(graph, link->from);
@@ -37,9 +41,7 @@ static void put_link(struct graph *graph, const struct pto_picture_link *link) {
   fprintf(graph->out, "  %s -> %s [label=\"%s\"%s];\n",
           pto_picture_node_name(graph->picture, link->from, from, sizeof from),
           pto_picture_node_name(graph->picture, link->to, to, sizeof to), pto_picture_reason_name(link->reason),
-          link->is_in_circle ? ", color=red, penwidth=2"
-          : link->is_marked  ? ", penwidth=2"
-                             : "");
+          pto_dot_wait_style(link->is_marked, link->is_in_circle));
 }
 
 /* The wait picture; an empty graph where the run did not stop. */
@@ -49,11 +51,7 @@ int pto_export_waits(const struct pto_trace *trace, const struct pto_export_info
   struct graph graph = {.picture = picture};
   int status = pto_output_open_stream(path, &graph.out, error);
   if (status) return status;
-  fputs("digraph \"", graph.out);
-  pto_dot_put_text(graph.out, info->program ? info->program : "run");
-  fputs(" stopped\" {\n  node [fontname=\"sans-serif\", fontsize=10];\n"
-        "  edge [fontname=\"sans-serif\", fontsize=8];\n",
-        graph.out);
+  pto_dot_begin(graph.out, info->program, " stopped");
   for (uint32_t i = 0; picture && i < picture->link_count; i++) put_link(&graph, &picture->links[i]);
   fputs("}\n", graph.out);
   return pto_output_close_stream(path, graph.out, PTO_OK, error);

@@ -68,6 +68,13 @@ timelines() { # ENDING FILE…: 3 processes write what one does
   for ending in "${@:2}"; do cmp "$work/a.$ending" "$work/b.$ending" || return 1; done
 }
 holds 'one timeline' timelines json json
+hang=("$build/planted/planted_moe_hang.so" --chip a2a3 --set mistake=lost --quiet --waits-dot)
+picture() { # 3 processes draw what one does
+  "$ptosim" run "${hang[@]}" "$work/a.dot"
+  on 3 "${hang[@]}" "$work/b.dot"
+  grep -q 'rank3 -> rank7' "$work/a.dot" && cmp "$work/a.dot" "$work/b.dot"
+}
+holds 'one picture of a hang' picture
 holds 'for Perfetto' timelines pftrace pftrace
 holds 'for Chakra' timelines et 0.et 1.et 2.et 3.et
 graphs() { # 3 processes write what one does, a file a rank

@@ -59,7 +59,7 @@ holds 'more ranks than there are chips' says '5' all_reduce --ranks 5 --chip tin
 holds 'no ranks' says 'ranks' all_reduce --ranks 0
 holds 'more than the most' says '64' all_reduce --ranks 65
 holds 'more threads than ranks' says '5 threads for 4 ranks' all_reduce --world-threads 5
-holds 'waits of one chip' says 'of one chip' all_reduce --waits-dot "$work/t.dot"
+holds 'one task of one chip' says 'of one chip' all_reduce --dump 0 "$work/kept"
 holds 'graphs are files' says 'a file a rank, and not standard output' all_reduce --dot -
 holds 'experts that ranks do not divide' says 'experts 6 is no multiple of the 4 ranks' expert_parallel_moe --set experts=6
 holds 'several rounds' says 'one round' all_reduce --rounds 2
@@ -85,10 +85,10 @@ explores() { # SENTENCE WORD…: it is refused with that
   [ $? = 2 ] && grep -qx -- "ptosim: explore: with several ranks $sentence" "$work/error"
 }
 holds 'explore names the option that is of one chip' explores 'there is no --all' "$ptosim" explore all_reduce --all
-no_picture() {
-  leaves_with 2 "$ptosim" run all_reduce --waits-dot "$work/w.dot" && grep -q 'is of one chip, and draws its cores; .ptosim check. has each wait between ranks' "$work/out"
+no_waits() {
+  "$ptosim" run all_reduce --waits-dot "$work/w.dot" --quiet && grep -q '^digraph "all_reduce stopped" {' "$work/w.dot" && ! grep -q rank[0-9] "$work/w.dot"
 }
-holds 'waits between ranks are told by check' no_picture
+holds 'ranks that come to an end wait for none' no_waits
 without_kernels() {
   "$ptosim" explore all_reduce --ranks 4 --no-compute --schedules 6 >"$work/out" && grep -q '6 runs in which ranks are late, 0 differ' "$work/out" &&
     grep -q 'not judged: .*outputs (without kernels there are none' "$work/out"
