@@ -220,13 +220,13 @@ struct pto_stuck_wait {
   uint64_t task, its_task;     /* that waits, UINT64_MAX: the orchestration does; of the blamed rank */
   const void *call, *its_call; /* where they were submitted; of this process, NULL: not known */
   uint64_t comm;
-  uint32_t signal;  /* of comm; UINT32_MAX: it is no signal that it waits for */
-  uint32_t compare; /* PTO_IF_GE or PTO_IF_EQ: */
-  int32_t value, found;
-  uint8_t why;    /* enum pto_stuck_why */
-  uint32_t alike; /* of these that have returned: how many, of which the blamed one is the first */
-  bool is_cause;  /* the blamed rank will not do it, whatever others do */
-  bool has_put;   /* the blamed rank has, into the window */
+  uint32_t signal;      /* of comm; UINT32_MAX: it is no signal that it waits for */
+  uint32_t compare;     /* PTO_IF_GE or PTO_IF_EQ, with the next */
+  int32_t value, found; /* that it waits for; that the signal has */
+  uint8_t why;          /* enum pto_stuck_why */
+  uint32_t alike;       /* of these that have returned: how many, of which the blamed one is the first */
+  bool is_cause;        /* the blamed rank will not do it, whatever others do */
+  bool has_put;         /* the blamed rank has, into the window */
   char kernel[64];
   char text[PTO_SENTENCE_SIZE];
 };
