@@ -252,6 +252,21 @@ static void test_the_same_tensors_in_other_places_are_another_key(void **state) 
 
 /* ---- when it goes ---- */
 
+static void test_a_destroyed_tensor_takes_its_own_entries_along_and_no_others(void **state) {
+  const struct pto_device_program program = repeating(submit_scale_counted, &factor_2);
+  ON_EACH_BACKEND {
+    struct pto_device_tensor in = host_tensor(), kept = host_tensor(), gone = host_tensor();
+    dispatch1(&program, in, gone);
+    dispatch1(&program, in, kept);
+    assert_int_equal(take_calls(), 2);
+    assert_int_equal(pto_device_tensor_destroy(context, gone), PTO_OK);
+    assert_int_equal(take_calls(), 0);
+    assert_int_equal(counters().lowering_cache_entries, 1);
+    dispatch1(&program, in, kept);
+    assert_int_equal(take_calls(), 0);
+  }
+}
+
 static void test_a_tensor_in_the_place_of_a_destroyed_one_is_another(void **state) {
   const struct pto_device_program program = repeating(submit_scale_counted, &factor_2);
   ON_EACH_BACKEND {
@@ -402,6 +417,7 @@ int main(void) {
       cmocka_unit_test(test_tensors_in_another_order_are_other_tensors),
       cmocka_unit_test(test_other_constants_are_another_set_of_tensors),
       cmocka_unit_test(test_the_same_tensors_in_other_places_are_another_key),
+      cmocka_unit_test(test_a_destroyed_tensor_takes_its_own_entries_along_and_no_others),
       cmocka_unit_test(test_a_tensor_in_the_place_of_a_destroyed_one_is_another),
       cmocka_unit_test(test_the_least_recently_used_goes_first),
       cmocka_unit_test(test_what_is_large_makes_room_by_the_oldest_and_what_is_larger_than_all_is_not_kept),
