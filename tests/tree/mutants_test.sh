@@ -46,7 +46,7 @@ END
 # What scripts/coverage --reach says of it, but for a test that does not run this.
 mkdir build/reach
 printf '%s 0.01\n' runtime/task/other_test runtime/task/most_test >build/reach/tests
-printf 'runtime/task/most.c %s\n' '3 2' '4 2' '5 2' '6 2' '7 2' '8 2' '10' >build/reach/lines
+printf 'runtime/task/most.c %s\n' '3 2' '4 2' '5 2' '6 2' '7' '8 2' '10' >build/reach/lines
 printf 'sim/most.h %s\n' '2 2' '3 2' '4 2' >>build/reach/lines
 echo 'task/most.c relational :: if (x[i] > best) best = x[i]; :: an equal one is as good' >tests/mutants/equivalent.list
 cat >tests/mutants/named.list <<'END'
@@ -75,6 +75,9 @@ unseen: what no test looks at
 unreached: what no test runs
   runtime/task/most.c
   s/return 1/return 2/
+uncounted: what a test runs in a process that leaves no counters
+  runtime/task/most.c
+  s/twice\(best\)/twice(best) + 1/
 END
 has_lld() { command -v ld.lld >/dev/null; } # here another linker does too
 export MUTANT_CC=cc MUTANT_FLAGS='-I. -O1 -g0' MUTANT_LINK="cc $(has_lld && echo -fuse-ld=lld)" MUTANT_LIBS='' AR=ar MUTANT_REACH=build/reach
@@ -104,6 +107,7 @@ holds 'one that no test notices survives' has_outcome 'survived +unseen'
 holds 'a survivor is shown' has_outcome '    what no test looks at'
 holds 'a line that no test runs survives' leaves_with 1 mutants --only unreached
 holds 'and it is told that none does' has_outcome 'survived +unreached +no test runs the line'
+holds 'a line whose runs leave no counters is tried with the tests of its file' leaves_with 0 mutants --only uncounted
 holds 'one that no source has is an error' leaves_with 2 mutants --only alone
 holds 'and is told' has_outcome 'untried +alone +alone.h: no source has it'
 holds 'a killed one is none' leaves_with 0 mutants --only smallest
@@ -190,7 +194,7 @@ if command -v clang >/dev/null && clang -fprofile-instr-generate -x c -o /dev/nu
   clang -I. -fprofile-instr-generate -fcoverage-mapping -o $program runtime/task/most.c runtime/task/most_test.c || exit 1
   touch -d '1 minute ago' build-cover/ptosim $program
   holds 'a coverage build says which test runs which line' scripts/coverage --reach build-cover $program
-  holds 'of each line that is code' cmp <(sed 's/ 2$/ 1/' build/reach/lines) build-cover/reach/lines
+  holds 'of each line that is code' cmp <(sed 's/\.c 7$/.c 7 1/; s/ 2$/ 1/' build/reach/lines) build-cover/reach/lines
   touch build-cover/before
   scripts/coverage --reach build-cover $program
   holds 'what is not newer is not run again' test ! build-cover/profiles/runtime-task-most_test/time -nt build-cover/before
