@@ -17,13 +17,8 @@
 static char build[PATH_MAX], include[PATH_MAX];
 
 static int set_up(void **state) {
-  ssize_t length = readlink("/proc/self/exe", build, sizeof build - 1);
-  if (length <= 0) return -1;
-  build[length] = '\0';
-  for (int up = 0; up < 4; up++) *strrchr(build, '/') = '\0';
-  snprintf(include, sizeof include, "%.4000s", build);
-  strcpy(strrchr(include, '/'), "/include");
-  return pto_ptosim_setup(state);
+  if (pto_ptosim_setup(state)) return -1;
+  return realpath(pto_ptosim_build(), build) && realpath("include", include) ? 0 : -1;
 }
 
 /* Keeps tasks of a run in the folder `name`, and returns how many there are. */
