@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -230,13 +231,70 @@ static const struct waiting_case cases[] = {
     {.name = "the time on a core", .run = read_the_time, .check = check_any},
 };
 
+/* ---- beside kernels that other threads compute ---- */
+
+/* In virtual time it takes long; in real time too, so that a thread beside would still be in it. */
+static int write_late(const struct pto_kernel_args *args) {
+  (void)nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+  return write_five(args);
+}
+static struct pto_cost long_cost(const struct pto_kernel_args *args) {
+  (void)args;
+  return (struct pto_cost){.vector_elems = 1000000};
+}
+static int tell_when(const struct pto_kernel_args *args) {
+  int64_t *cells = waiting_cells(args);
+  uint64_t now = 0;
+  int status = poll_until(args, &cells[0], 5);
+  if (status == 0) status = pto_core_now(args, &now);
+  cells[1] = (int64_t)now;
+  return status;
+}
+static const struct pto_kernel late = {
+    .name = "late", .cores = PTO_AIV, .params = write_params, .param_count = 2, .run = write_late, .cost = long_cost};
+static const struct pto_kernel teller = {.name = "teller",
+                                         .cores = PTO_AIV,
+                                         .flags = PTO_KERNEL_WAITS,
+                                         .params = write_params,
+                                         .param_count = 2,
+                                         .run = tell_when};
+
+static int submit_late(struct pto_runtime *rt, void *context) {
+  const uint64_t shape[] = {2};
+  const struct pto_tensor cells = pto_external_tensor(rt, context, PTO_INT64, 1, shape);
+  const struct pto_param params[] = {pto_param_tensor(PTO_INOUT, &cells), pto_scalar_u64(0)};
+  int status = pto_scope_begin(rt, PTO_SCOPE_MANUAL); /* nothing orders them */
+  if (status == PTO_OK) status = pto_submit_aiv(rt, &late, params, 2);
+  if (status == PTO_OK) status = pto_submit_aiv(rt, &teller, params, 2);
+  return status != PTO_OK ? status : pto_scope_end(rt);
+}
+
+static void test_what_is_polled_comes_at_the_same_time_however_many_workers(void **state) {
+  int64_t seen[2];
+  (void)state;
+  for (uint32_t workers = 1; workers <= 2; workers++) {
+    _Alignas(64) int64_t cells[2] = {0};
+    const struct pto_config config = {.size = sizeof config, .engine = "virtual", .chip = "a2a3", .workers = workers};
+    struct pto_runtime *rt;
+    assert_int_equal(pto_runtime_create(&config, &rt), PTO_OK);
+    assert_int_equal(pto_run(rt, submit_late, cells), PTO_OK);
+    pto_runtime_destroy(rt);
+    seen[workers - 1] = cells[1];
+  }
+  assert_true(seen[0] > 0);
+  assert_int_equal(seen[0], seen[1]);
+}
+
 static void test_own_memory_goes_with_the_runtime(void **state) {
   (void)state;
   assert_true(__atomic_load_n(&dropped_count, __ATOMIC_RELAXED) > 0);
 }
 
 int main(void) {
-  const struct CMUnitTest after[] = {cmocka_unit_test(test_own_memory_goes_with_the_runtime)};
+  const struct CMUnitTest after[] = {
+      cmocka_unit_test(test_own_memory_goes_with_the_runtime),
+      cmocka_unit_test(test_what_is_polled_comes_at_the_same_time_however_many_workers),
+  };
   const int failed = waiting_run_cases("polls", cases, PTO_ARRAY_LENGTH(cases));
   return failed + cmocka_run_group_tests(after, NULL, NULL);
 }
