@@ -14,6 +14,8 @@
 
 #include <inttypes.h>
 #include <pthread.h>
+#include <string.h>
+#include <time.h>
 
 static char described[512], beside_local[3][128];
 static int describe_run(const struct pto_kernel_args *args) {
@@ -91,6 +93,32 @@ static void test_the_watchdog_reports_a_kernel_that_does_not_come_back(void **st
   port->ops->destroy(port);
 }
 
+static int return_run(const struct pto_kernel_args *args) {
+  (void)args;
+  return 0;
+}
+
+static void test_the_watchdog_reports_no_kernel_that_has_come_back(void **state) {
+  struct pto_chip chip = pto_script_chip(1, 1);
+  struct pto_error error;
+  struct pto_port *port;
+  struct pto_completion completion;
+  const struct pto_engine_config config = {.chip = &chip, .timeout_ms = 8, .on_timeout = take_report};
+  pto_script_reset();
+  report[0] = '\0';
+  assert_int_equal(pto_engine_virtual_create(&config, &port, &error), PTO_OK);
+  assert_int_equal(port->ops->begin_run(port, NULL, 0), PTO_OK);
+  struct pto_message message = pto_script_message(2, 1, 0, 0);
+  message.run = return_run;
+  port->ops->dispatch(port, &message, 0, NULL);
+  port->ops->wait(port);
+  assert_int_equal(port->ops->poll(port, &completion, 1), 1);
+  (void)nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL); /* in which a wrong one would be told */
+  port->ops->end_run(port);
+  port->ops->destroy(port); /* which ends the watchdog */
+  assert_string_equal(report, "");
+}
+
 static void test_creation_survives_every_failure_of_memory(void **state) {
   struct pto_chip chip = pto_script_chip(2, 2);
   const struct pto_engine_config config = {.chip = &chip};
@@ -130,6 +158,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_running_kernel_can_be_described),
       cmocka_unit_test(test_the_watchdog_reports_a_kernel_that_does_not_come_back),
+      cmocka_unit_test(test_the_watchdog_reports_no_kernel_that_has_come_back),
       cmocka_unit_test(test_a_watchdog_that_cannot_start_is_answered),
       cmocka_unit_test(test_creation_survives_every_failure_of_memory),
   };
