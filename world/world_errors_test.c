@@ -332,8 +332,7 @@ static void test_what_waits_for_ever_and_what_is_wrong_is_told_with_its_values(v
       {rank_3_submits_no_blocks, PTO_EDEADLOCK, " is over after 0 tasks); likewise rank 1, 2"},
       {groups_of_a_long_program, PTO_EDEADLOCK,
        "rank 0 task 200 (dispatch_meta) block 0 AIV0 on core 1 waits for signal 1 >= 2 of comm 0, which is 0: rank 3 "
-       "has "
-       "not submitted its task of group 200 (its orchestration is over after 200 tasks)"},
+       "has not submitted its task of group 200 (its orchestration is over after 200 tasks)"},
       {rank_2_adds_too_much, PTO_EDEADLOCK,
        "rank 0 task 0 (adds) block 0 AIV0 on core 1 waits for signal 2 = 2 of comm 0, which is 3: it has passed that "
        "value; rank 2 notified it last, 1 time in all"},
@@ -351,8 +350,7 @@ static void test_what_waits_for_ever_and_what_is_wrong_is_told_with_its_values(v
        "waits in pto_comm_create of comm 0 for 1 of 4 ranks, first rank 1 (its orchestration is over"},
       {other_order, PTO_EDEADLOCK,
        "rank 0: 2 of 4 ranks wait for ever; rank 0 waits in pto_comm_create of comm 0 for 1 of 2 ranks, first rank 1 "
-       "(its "
-       "orchestration waits after 0 tasks): it has come to one of ranks 1, 0, not 0, 1"},
+       "(its orchestration waits after 0 tasks): it has come to one of ranks 1, 0, not 0, 1"},
       {windows_differ, PTO_EINVAL,
        "rank 0: pto_comm_create: rank 0 has a window of 128 bytes and 4 signals, rank 2 one of 64 and 4"},
       {waits_without_a_group, PTO_EKERNEL, "pto_core_wait_signal: signal 1 of comm 0: the task is of no group of it"},

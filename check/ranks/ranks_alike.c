@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <orchestration/loader/program_run.h>
+#include <report/export/trace_events.h>
 
 /* ---- what a process was told ---- */
 
@@ -62,15 +63,21 @@ struct start {
   struct pto_chip chip;
 };
 
+/* Process 0 writes a timeline of the parts that each makes, so all make one format.  Where a file lies is its own. */
+static const char *wanted(enum pto_export what, const char *path) {
+  if (!path) return NULL;
+  return what == PTO_EXPORT_trace ? pto_trace_format_of(path)->ending : "wanted";
+}
+
 static struct start start_of(const struct pto_ranks *ranks) {
   const uint8_t wants[] = {ranks->wants_account, ranks->wants_path, ranks->wants_comm_stats};
   struct start start = {ranks->rank_count, ranks->program_digest, ranks->options_digest, *ranks->world->chip};
   add(&start.options, wants, sizeof wants);
-  for (size_t i = 0; ranks->files && i < PTO_EXPORT_COUNT; i++) add_text(&start.options, ranks->files[i]);
+  for (size_t i = 0; ranks->files && i < PTO_EXPORT_COUNT; i++) add_text(&start.options, wanted(i, ranks->files[i]));
   return start;
 }
 
-/* False: they are alike; else *sentence begins with "process 1 …". */
+/* False: they are alike; else `text` is what `other` has. */
 static bool differs(const struct start *first, const struct start *other, char *text, size_t size) {
   const char *key = pto_chip_find_difference(&first->chip, &other->chip);
   text[0] = '\0';

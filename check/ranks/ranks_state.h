@@ -13,10 +13,10 @@ static inline const struct pto_trace *pto_ranks_trace(const struct pto_ranks *ra
 
 /* After init: where it went wrong in one process it did in all, as in the first of them.  Returns the exit code. */
 int pto_ranks_agree(struct pto_ranks *ranks);
-/* What the processes are to have alike, before any options of its own. */
+/* Before init opens ranks, each with options of its own: what this process was told, for pto_ranks_compare. */
 void pto_ranks_take_options(struct pto_ranks *ranks, const struct pto_session_options *options);
-/* Before the run, of ranks that could be opened: whether all processes were started alike.  The exit code, and the
- * sentence, of all. */
+/* Before the run, of ranks that could be opened: whether all processes were started alike, and want the same things of
+ * the run, whatever their files are called.  The exit code, and the sentence, of all. */
 int pto_ranks_compare(struct pto_ranks *ranks);
 /* After the run: each has all ranks' results, the links and the last rank's end.  False: no memory, in all. */
 PTO_MUST_CHECK bool pto_ranks_gather(struct pto_ranks *ranks);

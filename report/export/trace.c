@@ -17,9 +17,9 @@ static bool has_ending(const char *path, const char *ending) {
 }
 
 const struct pto_trace_format *pto_trace_format_of(const char *path) {
-  return has_ending(path, ".pftrace") ? &pto_trace_perfetto
-         : has_ending(path, ".et")    ? &pto_trace_chakra
-                                      : &pto_trace_json;
+  return has_ending(path, pto_trace_perfetto.ending) ? &pto_trace_perfetto
+         : has_ending(path, pto_trace_chakra.ending) ? &pto_trace_chakra
+                                                     : &pto_trace_json;
 }
 
 int pto_export_trace(const struct pto_trace *trace, const struct pto_export_info *info, const char *path,

@@ -412,4 +412,4 @@ static int write_chakra(const struct pto_trace_events *events, int fd) {
   return failure ? failure : c.is_out_of_memory ? ENOMEM : 0;
 }
 
-const struct pto_trace_format pto_trace_chakra = {write_chakra, NULL, NULL};
+const struct pto_trace_format pto_trace_chakra = {".et", write_chakra, NULL, NULL};

@@ -119,12 +119,13 @@ struct pto_trace_part {
 
 /* A format.  Writers, to an open file: 0, or the errno of what failed first. */
 struct pto_trace_format {
+  const char *ending; /* of the file's name, in front of ".gz" */
   int (*write)(const struct pto_trace_events *events, int fd);
   /* NULL: each rank has a file of its own, which `write` writes. */
   int (*write_part)(const struct pto_trace_events *events, int fd);
   int (*join)(const struct pto_export_info *info, const struct pto_trace_part *parts, size_t count, int fd);
 };
-/* By the ending of a file's name. */
+/* By the ending of a file's name; JSON has any other too. */
 const struct pto_trace_format *pto_trace_format_of(const char *path);
 
 extern const struct pto_trace_format pto_trace_json, pto_trace_perfetto;

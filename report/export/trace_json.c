@@ -234,4 +234,4 @@ static int join(const struct pto_export_info *info, const struct pto_trace_part 
   return pto_json_finish(&w);
 }
 
-const struct pto_trace_format pto_trace_json = {write_json, write_part, join};
+const struct pto_trace_format pto_trace_json = {".json", write_json, write_part, join};

@@ -415,4 +415,4 @@ static int join(const struct pto_export_info *info, const struct pto_trace_part 
   return failure;
 }
 
-const struct pto_trace_format pto_trace_perfetto = {write_perfetto, write_perfetto, join};
+const struct pto_trace_format pto_trace_perfetto = {".pftrace", write_perfetto, write_perfetto, join};

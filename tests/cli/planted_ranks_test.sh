@@ -86,6 +86,7 @@ window wait_for_none "RAW: rank 3 task 0 \(talk \"exchange\"\) puts bytes 0:64 o
 window set_by_two "RAW: rank ([0-3]) task 0 .*; rank \1 task 0 sets signal 0 of rank [0-3], .*: a set does not count; let rank \1 notify with PTO_NOTIFY_ADD"
 window other_peer 'RAW: rank ([0-3]) task 0 .*; rank \1 task 0 notifies signal 0 of rank ([0-3]), and none of rank ([0-3]); let rank \1 notify rank \3 instead'
 window polls_for_less 'RAW: rank 3 task 0 \(talk "give"\) puts bytes 192:256 of the window of rank 0 in comm 0; rank 0 task 3 \(digest\) param 0 reads'
+window tests_for_more 'RAW: rank 1 task 0 \(talk "give"\) puts bytes 64:128 of the window of rank 0 in comm 0; rank 0 task 1 \(digest\) param 0 reads .*and 2 more'
 window polls_again 'RAW: rank 0 task 2 \(talk "exchange"\) puts .*the wait of rank 1 task 2 for signal 0 >= 1 is over at once: an earlier wait has seen that value already.*left over'
 window other_signal 'rank 3 task 0 notifies signal 1 of rank 0, and no wait of that rank was for it; let rank 3 notify a signal that rank 0 waits for'
 window reads_beside 'rank ([0-3]) waits for that in task 0 \(talk "exchange"\), and nothing orders its task 1 behind it; add `after` task 0 to task 1 of rank \1 '

@@ -123,6 +123,16 @@ holds 'other settings' started 'another program, or with another case, setting, 
 for option in --no-compute '--deps pto' '--policy lifo' '--jitter 1%' --stats --comm-stats "--trace $work/t.json" "--report $work/t.html"; do
   holds "one process alone has $option" started 'other options' "$option" ''
 done
+holds 'timelines of two formats' started 'other options' "--trace $work/t.json" "--trace $work/t.et"
+own_files() { # of its ranks' graphs each writes one, the first one the timeline, as one process does
+  local run=("$ptosim" run all_reduce --ranks 6 --chip a2a3 --quiet)
+  "${run[@]}" --trace "$work/alone.json" --deps-json "$work/alone_of.json" || return 1
+  timeout 300 mpirun --oversubscribe -n 1 "${run[@]}" --trace "$work/first.json" --deps-json "$work/first_of.json" : \
+    -n 2 "${run[@]}" --trace "$work/other.json" --deps-json "$work/other_of.json" || return 1
+  cmp "$work/alone.json" "$work/first.json" && [ ! -e "$work/other.json" ] && cmp "$work/alone_of.1.json" "$work/first_of.1.json" &&
+    cmp "$work/alone_of.2.json" "$work/other_of.2.json" && [ ! -e "$work/first_of.2.json" ]
+}
+holds 'files of its own' own_files
 holds 'what each tells by itself may differ' bash -c "timeout 300 mpirun --oversubscribe -n 1 '$ptosim' run all_reduce --ranks 6 --quiet --json '$work/one.json' : -n 2 '$ptosim' run all_reduce --ranks 6"
 holds 'without the plug-in' bash -c "cp '$ptosim' '$work/ptosim' && PTO_PROGRAM_PATH='$build/programs' OMPI_COMM_WORLD_SIZE=2 '$work/ptosim' run all_reduce --ranks 2 2>&1 |
   grep -q 'libpto_mpi.so beside ptosim'"

@@ -18,7 +18,7 @@
 
 /* ---- steps ---- */
 
-enum step { DO_NOTHING = 0, DO_PUT, DO_GET, DO_FETCH, DO_ADD, DO_SET, DO_WAIT, DO_MEET, DO_POLL };
+enum step { DO_NOTHING = 0, DO_PUT, DO_GET, DO_FETCH, DO_ADD, DO_SET, DO_WAIT, DO_MEET, DO_POLL, DO_TEST };
 /* `what` is a slot, or a signal. */
 static inline uint64_t step_of(enum step kind, uint32_t peer, uint32_t what, uint32_t value) {
   return (uint64_t)kind | (uint64_t)peer << 8 | (uint64_t)what << 16 | (uint64_t)value << 32;
@@ -30,6 +30,7 @@ static inline uint64_t step_of(enum step kind, uint32_t peer, uint32_t what, uin
 #define SET(peer, signal, value) step_of(DO_SET, peer, signal, value)
 #define WAIT(signal, value) step_of(DO_WAIT, 0, signal, value)
 #define POLL(signal, value) step_of(DO_POLL, 0, signal, value) /* a wait by tests */
+#define TEST(signal, value) step_of(DO_TEST, 0, signal, value) /* late and once, whatever it says */
 #define MEET(signal, value) step_of(DO_MEET, 0, signal, value) /* a wait for equal */
 
 /* Slot of a window, of this rank or of another. */
@@ -47,6 +48,12 @@ static inline int poll(const struct pto_kernel_args *a, uint64_t comm, uint32_t 
   int status = 0;
   while (status == 0 && !holds) status = pto_core_test_signal(a, comm, signal, PTO_IF_GE, value, &holds);
   return status;
+}
+
+static inline int test_late(const struct pto_kernel_args *a, uint64_t comm, uint32_t signal, int32_t value) {
+  bool holds;
+  const int status = pto_core_work(a, &(struct pto_cost){.vector_elems = 1 << 20});
+  return status ? status : pto_core_test_signal(a, comm, signal, PTO_IF_GE, value, &holds);
 }
 
 /* Scalars: communicator, own place, steps.  The last tensor is x. */
@@ -79,6 +86,8 @@ static inline int do_step(const struct pto_kernel_args *a, uint64_t word) {
     return pto_core_wait_signal(a, comm, what, PTO_IF_EQ, value);
   case DO_POLL:
     return poll(a, comm, what, value);
+  case DO_TEST:
+    return test_late(a, comm, what, value);
   case DO_NOTHING:
     break;
   }

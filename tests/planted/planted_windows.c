@@ -21,6 +21,7 @@
   X(set_by_two, "both neighbours set a signal, and the wait is for the first")                                         \
   X(other_peer, "each notifies the rank before it, not the one that it puts to")                                       \
   X(polls_for_less, "who polls takes less for enough, though it has met all")                                          \
+  X(tests_for_more, "who tests counts itself, and goes on though that does not hold")                                  \
   X(polls_again, "the second poll is for the first notify")                                                            \
   X(other_signal, "the last rank notifies another signal, and who waits takes less for enough")                        \
   X(reads_beside, "who reads what came is not behind the task that waited for it")                                     \
@@ -111,6 +112,15 @@ static void polls_for_less(struct planted *p) {
   const struct talk t = begin_talk(p);
   if (t.rank == 0)
     talk(&t, "gather", own_slots(&t, 1, t.ranks - 1), NULL, DO(POLL(0, t.ranks - (p->is_buggy ? 2 : 1))));
+  else
+    talk(&t, "give", own_slots(&t, 0, 1), NULL, DO(PUT(0, t.rank), ADD(0, 0, 1)));
+  for (uint32_t i = 1; i < t.ranks && t.rank == 0; i++) read_slot(&t, i, i);
+}
+
+static void tests_for_more(struct planted *p) {
+  const struct talk t = begin_talk(p);
+  if (t.rank == 0)
+    talk(&t, "gather", own_slots(&t, 1, t.ranks - 1), NULL, DO(p->is_buggy ? TEST(0, t.ranks) : POLL(0, t.ranks - 1)));
   else
     talk(&t, "give", own_slots(&t, 0, 1), NULL, DO(PUT(0, t.rank), ADD(0, 0, 1)));
   for (uint32_t i = 1; i < t.ranks && t.rank == 0; i++) read_slot(&t, i, i);
