@@ -256,24 +256,27 @@ static int finish_ranks(const struct run *run, const struct pto_ranks *ranks) {
   return write_judgement(options, ranks->sessions, ranks->has_run ? ranks->rank_count : 0, judgement);
 }
 
-/* A failure counts where the run itself was right. */
+static void keep_first(struct pto_error *first, int status, const struct pto_error *error) {
+  if (status != PTO_OK && first->status == PTO_OK) *first = *error;
+}
+
+/* Each file, whichever failed before: a process has its part in those that the first one writes.  A failure counts
+ * where the run itself was right. */
 static void write_ranks_files(const struct run *run, struct pto_ranks *ranks) {
   const char *const *paths = run->options->exports;
-  struct pto_error error;
-  int status = PTO_OK;
+  const char *trace = paths[PTO_EXPORT_trace], *page = paths[PTO_EXPORT_page], *waits = paths[PTO_EXPORT_waits_dot];
+  struct pto_error first = {0}, error;
   if (!ranks->has_run) return;
   pto_progress_line_stage("writing", 0, 0);
   pto_interrupt_let_finish();
-  if (paths[PTO_EXPORT_trace]) status = pto_ranks_write_trace(ranks, paths[PTO_EXPORT_trace], &error);
-  if (status == PTO_OK && paths[PTO_EXPORT_page])
-    status = pto_ranks_write_page(ranks, NULL, paths[PTO_EXPORT_page], &error);
-  if (status == PTO_OK) status = pto_ranks_write_graphs(ranks, paths, &error);
-  if (status == PTO_OK && paths[PTO_EXPORT_waits_dot])
-    status = pto_ranks_write_waits(ranks, paths[PTO_EXPORT_waits_dot], &error);
-  if (status == PTO_OK || ranks->exit_code != PTO_EXIT_OK) return;
+  if (trace) keep_first(&first, pto_ranks_write_trace(ranks, trace, &error), &error);
+  if (page) keep_first(&first, pto_ranks_write_page(ranks, NULL, page, &error), &error);
+  keep_first(&first, pto_ranks_write_graphs(ranks, paths, &error), &error);
+  if (waits) keep_first(&first, pto_ranks_write_waits(ranks, waits, &error), &error);
+  if (first.status == PTO_OK || ranks->exit_code != PTO_EXIT_OK) return;
   ranks->exit_code = PTO_EXIT_FAILED;
-  ranks->error = error;
-  if (!ranks->is_told_here) pto_complain(0, "%s", error.sentence); /* of a file of its own rank */
+  ranks->error = first;
+  if (!ranks->is_told_here) pto_complain(0, "%s", first.sentence); /* of a file of its own rank */
 }
 
 static int run_ranks(struct run *run, const struct pto_session_options *asked, uint32_t rank_count) {

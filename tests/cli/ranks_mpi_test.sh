@@ -133,6 +133,11 @@ own_files() { # of its ranks' graphs each writes one, the first one the timeline
     cmp "$work/alone_of.2.json" "$work/other_of.2.json" && [ ! -e "$work/first_of.2.json" ]
 }
 holds 'files of its own' own_files
+full() { # which process 0 alone cannot write; the page takes all
+  timeout 300 mpirun --oversubscribe -n 2 "$ptosim" run all_reduce --ranks 4 --quiet --trace /dev/full --report "$work/page.html" >"$work/out" 2>&1
+  [ $? = 3 ] && grep -q 'ptosim: /dev/full: No space left on device' "$work/out" && grep -q '</html>' "$work/page.html"
+}
+holds 'a file that cannot be written keeps none from the next' full
 holds 'what each tells by itself may differ' bash -c "timeout 300 mpirun --oversubscribe -n 1 '$ptosim' run all_reduce --ranks 6 --quiet --json '$work/one.json' : -n 2 '$ptosim' run all_reduce --ranks 6"
 holds 'without the plug-in' bash -c "cp '$ptosim' '$work/ptosim' && PTO_PROGRAM_PATH='$build/programs' OMPI_COMM_WORLD_SIZE=2 '$work/ptosim' run all_reduce --ranks 2 2>&1 |
   grep -q 'libpto_mpi.so beside ptosim'"
