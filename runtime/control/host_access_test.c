@@ -87,6 +87,21 @@ static void of_a_tensor_without_memory_nothing_is_acquired(void **state) {
   fixture_close(&fixture);
 }
 
+/* What counters publish of a run. */
+static int moves(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_host_move move = {.to = f->memory, .from = f->memory + 64, .size_bytes = 24};
+  pto_host_move(rt, &move);
+  move.size_bytes = 40;
+  pto_host_move(rt, &move);
+  assert_int_equal(rt->move_count, 2);
+  assert_int_equal(rt->moved_bytes, 64);
+  return 0;
+}
+static void transfers_are_counted_anew_in_each_run(void **state) {
+  run(moves);
+  run(moves);
+}
+
 /* ---- memory that is registered ---- */
 
 static int wrong_memory(struct pto_runtime *rt, struct fixture *f) {
@@ -124,6 +139,7 @@ int main(void) {
       cmocka_unit_test(elements_of_four_bits_have_their_sign_and_leave_their_neighbour),
       cmocka_unit_test(a_tensor_without_dimensions_needs_no_index),
       cmocka_unit_test(of_a_tensor_without_memory_nothing_is_acquired),
+      cmocka_unit_test(transfers_are_counted_anew_in_each_run),
       cmocka_unit_test(memory_that_is_no_host_memory_is_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

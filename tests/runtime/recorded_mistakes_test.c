@@ -271,6 +271,26 @@ static int make_each_mistake(struct pto_runtime *rt, struct fixture *f) {
   return 0;
 }
 
+/* The first task of one recording is not that of the next. */
+static int after_a_task_of_another_recording(struct pto_runtime *rt, struct fixture *f) {
+  const struct pto_tensor in = fixture_bytes(f, 0, 64);
+  const struct pto_param boundary = pto_input(&in);
+  struct pto_task first[2];
+  for (int i = 0; i < 2; i++) {
+    struct pto_recorded *recorded;
+    fixture_expect(rt, pto_recorded_begin(rt, &boundary, 1), PTO_OK);
+    fixture_expect(rt, pto_submit_barrier(rt, NULL, 0, &first[i]), PTO_OK);
+    fixture_expect(rt, pto_submit_barrier(rt, &first[i], 1, NULL), PTO_OK);
+    if (i == 1) {
+      fixture_expect(rt, pto_submit_barrier(rt, &first[0], 1, NULL), PTO_EINVAL);
+      fixture_expect_sentence(rt, "explicit dependency 0 is not a task of this recording");
+    }
+    fixture_expect(rt, pto_recorded_end(rt, &recorded), PTO_OK);
+    pto_recorded_destroy(recorded);
+  }
+  return 0;
+}
+
 /* A boundary argument is what was passed, and not all of its buffer. */
 static int a_part_is_the_boundary(struct pto_runtime *rt, struct fixture *f) {
   const struct pto_tensor all = fixture_bytes(f, 0, 64), first = pto_tensor_slice(&all, 0, 0, 32, 1),
@@ -321,6 +341,7 @@ static void outside_a_run(struct fixture *f) {
 static const struct fixture_case cases[] = {
     {.name = "a part of a buffer as boundary", .body = a_part_is_the_boundary},
     {.name = "larger elements than the boundary's", .body = larger_elements},
+    {.name = "a task of another recording", .body = after_a_task_of_another_recording},
     {.name = "outside a run", .body = nothing, .after = outside_a_run},
     {.name = "each mistake and its sentence", .body = make_each_mistake},
 };

@@ -5,10 +5,12 @@
  * the last one is a node of the path where there is a circle. Cores that wait for ever are in
  * wait_picture_cores_test.c.
  */
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
@@ -203,6 +205,24 @@ static void after_failure(struct fixture *f) {
   expect_link("task1", "task0", "producer");
   expect_text("task 0 (failing, FAILED");
 }
+/* More wait for it than its slot lists: the rest stand in a chunk, which is the only one in use. */
+static int fail_with_many_consumers(struct pto_runtime *rt, struct fixture *f) {
+  static struct pto_kernel failing;
+  failing = fixture_kernel_with("o", 0, fail_run);
+  struct pto_tensor x = fixture_bytes(f, 0, 64);
+  const struct pto_launch launch = {.aiv0 = &failing};
+  fixture_expect(rt, pto_submit(rt, &launch, (struct pto_param[]){pto_output(&x)}, 1, NULL), PTO_OK);
+  for (uint64_t i = 1; i <= PTO_INLINE_CONSUMERS + 2; i++) FIXTURE_DO(rt, .label = i, .modes = "i", .tensors = {&x});
+  return PTO_OK;
+}
+static void after_failure_of_many(struct fixture *f) {
+  take(f, PTO_EKERNEL);
+  for (uint32_t i = 1; i <= PTO_INLINE_CONSUMERS + 2; i++) {
+    char consumer[16];
+    snprintf(consumer, sizeof consumer, "task%" PRIu32, i);
+    expect_link(consumer, "task0", "producer");
+  }
+}
 static int fail_alone(struct pto_runtime *rt, struct fixture *f) {
   static struct pto_kernel failing;
   failing = fixture_kernel_with("", 0, fail_run);
@@ -292,6 +312,10 @@ static const struct fixture_case cases[] = {
      .body = fail_with_consumers,
      .status = PTO_EKERNEL,
      .after = after_failure},
+    {.name = "all who wait for one that failed are there",
+     .body = fail_with_many_consumers,
+     .status = PTO_EKERNEL,
+     .after = after_failure_of_many},
     {.name = "a kernel that failed alone has nothing to say",
      .body = fail_alone,
      .status = PTO_EKERNEL,
