@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What PTO_RECORD_GRAPH keeps beside tasks and edges: scopes, elements that the host reads and writes, whose memory a
- * parameter is in, and where in the program each public call was made; and which part of it PTO_RECORD_TASKS keeps.
+ * parameter is in, and where in the program each public call was made; which part of it PTO_RECORD_TASKS keeps; and
+ * what parts of submits took, kept with the timeline.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -184,6 +185,23 @@ static void test_of_the_tasks_alone_what_they_write_is_kept_and_no_edge(void **s
   fixture_close(&fixture);
 }
 
+/* ---- where the time of submits goes ---- */
+
+static int ready_tasks(struct pto_runtime *rt, struct fixture *f) {
+  for (uint64_t i = 0; i < 16; i++) {
+    struct pto_tensor t = fixture_bytes(f, 64 * i, 64);
+    fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &t), PTO_OK);
+  }
+  return PTO_OK;
+}
+
+static void test_graph_and_timeline_have_the_parts_of_submits_in_real_time(void **state) {
+  (void)state;
+  const struct pto_trace *trace = record_of(ready_tasks, PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE);
+  for (int part = 0; part <= PTO_SUBMIT_DISPATCH; part++) assert_true(trace->submit_parts[part] > 0);
+  fixture_close(&fixture);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_scopes_are_kept_with_kind_parent_and_the_tasks_submitted_while_they_were_open),
@@ -192,6 +210,7 @@ int main(void) {
       cmocka_unit_test(test_each_kind_of_submit_is_kept_with_the_place_of_its_call_and_the_same_place_twice_in_a_loop),
       cmocka_unit_test(test_nothing_of_it_is_kept_where_no_graph_is_recorded),
       cmocka_unit_test(test_of_the_tasks_alone_what_they_write_is_kept_and_no_edge),
+      cmocka_unit_test(test_graph_and_timeline_have_the_parts_of_submits_in_real_time),
   };
   return cmocka_run_group_tests_name("record", tests, NULL, NULL);
 }
