@@ -15,7 +15,8 @@ tree=$work/tree
 mkdir -p "$tree"/{runtime/{tensor,memory,task,deps,sched},sim,tests/mutants,build/{obj,tests}/runtime/task}
 cd "$tree" || exit 1
 cat >sim/most.h <<'END'
-enum { TIMES = 2 };
+#define TIMES \
+  2
 static inline int twice(int x) {
   return x * TIMES;
 }
@@ -43,11 +44,12 @@ int main(void) {
   return !passed;
 }
 END
-# What scripts/coverage --reach says of it, but for a test that does not run this.
+echo 'int main(void) { return 0; }' >runtime/task/other_test.c
+# What scripts/coverage --reach says of it, but for another test, of which it says that it runs a macro, and a line that leaves no counters.
 mkdir build/reach
 printf '%s 0.01\n' runtime/task/other_test runtime/task/most_test >build/reach/tests
 printf 'runtime/task/most.c %s\n' '3 2' '4 2' '5 2' '6 2' '7' '8 2' '10' >build/reach/lines
-printf 'sim/most.h %s\n' '2 2' '3 2' '4 2' >>build/reach/lines
+printf 'sim/most.h %s\n' '2 1' '3 2' '4 2' '5 2' >>build/reach/lines
 echo 'task/most.c relational :: if (x[i] > best) best = x[i]; :: an equal one is as good' >tests/mutants/equivalent.list
 cat >tests/mutants/named.list <<'END'
 # A comment.
@@ -65,7 +67,7 @@ endless: never comes back
   s/i\+\+/i += 0 * count/
 thrice: in a header
   sim/most.h
-  s/= 2/= 3/
+  s/^  2/  3/
 alone: in a header that nothing includes
   sim/alone.h
   s/x \* 2/x * 3/
@@ -82,9 +84,10 @@ END
 has_lld() { command -v ld.lld >/dev/null; } # here another linker does too
 export MUTANT_CC=cc MUTANT_FLAGS='-I. -O1 -g0' MUTANT_LINK="cc $(has_lld && echo -fuse-ld=lld)" MUTANT_LIBS='' AR=ar MUTANT_REACH=build/reach
 compiled() { cc -I. -O1 -MMD -MP -c -o "build/obj/${1%.c}.o" "$1"; }
-compiled runtime/task/most.c && compiled runtime/task/most_test.c && ar rcsP build/libpto.a build/obj/runtime/task/most.o &&
+compiled runtime/task/most.c && compiled runtime/task/most_test.c && compiled runtime/task/other_test.c && ar rcsP build/libpto.a build/obj/runtime/task/most.o &&
   ar rcs build/libsupport.a && ar rcs build/libptotools.a && ar rcs build/libptosim.a && touch build/flags &&
-  cc -o build/tests/runtime/task/most_test build/obj/runtime/task/most_test.o build/libpto.a || exit 1
+  cc -o build/tests/runtime/task/most_test build/obj/runtime/task/most_test.o build/libpto.a &&
+  cc -o build/tests/runtime/task/other_test build/obj/runtime/task/other_test.o || exit 1
 mutants() { "$top/scripts/mutants" --top "$tree" "$@"; }
 has_outcome() { # OUTCOME-AND-MORE, a line of the last run
   grep -qE "^$1" "$work/out"
@@ -97,7 +100,7 @@ holds 'a mutant that a test notices is killed by it' has_outcome 'killed +smalle
 holds 'the same machine code is no mutant' has_outcome 'same code +same-code'
 holds 'what does not compile is no mutant' has_outcome 'no program +no-program'
 holds 'an endless loop is noticed' has_outcome 'killed +endless +most_test: takes too long'
-holds 'a line of a header that is no code changes all that includes it' has_outcome 'killed +thrice +most_test: test_the_most_is_found'
+holds 'a macro of a header changes all that includes it' has_outcome 'killed +thrice +most_test: test_the_most_is_found'
 holds 'a generated mutant is made again by its name' has_outcome '(killed|survived|same code) +task/most.c:5:constant'
 holds 'its line is changed as the name says' has_outcome 'killed +task/most.c:5:negate'
 rm build/mutants/usual/* # what it takes is measured from here on
