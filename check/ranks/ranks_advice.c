@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include <check/ranks/ranks_findings.h>
 #include <runtime/trace/remote.h>
 #include <runtime/trace/trace_words.h>
 
@@ -69,8 +70,13 @@ static bool advise_after(const struct pair *pair, struct pto_ranks_advice *advic
            " behind it",
            rank, task, pto_trace_task_name(pto_graph_task(graph, graph->node_of_task[task]), name, sizeof name),
            pair->tasks[1]);
-  snprintf(advice->remedy, sizeof advice->remedy, "add `after` task %" PRIu32 " to task %" PRIu32 " of rank %" PRIu32,
-           task, pair->tasks[1], rank);
+  struct pto_finding finding = {.tasks = {task, pair->tasks[1]}};
+  pto_rank_set_side(pair->order->ranks, &finding, 1, rank, pair->tasks[1]);
+  const struct pto_finding_after after =
+      pto_finding_after_of(pto_ranks_trace(pair->order->ranks, rank), finding.tasks, finding.places[1].own.file);
+  char line[PTO_FINDING_AFTER];
+  snprintf(advice->remedy, sizeof advice->remedy, "of rank %" PRIu32 ", %s", rank,
+           pto_finding_say_after(&after, line, sizeof line));
   return true;
 }
 

@@ -88,7 +88,7 @@ window other_peer 'RAW: rank ([0-3]) task 0 .*; rank \1 task 0 notifies signal 0
 window polls_for_less 'RAW: rank 3 task 0 \(talk "give"\) puts bytes 192:256 of the window of rank 0 in comm 0; rank 0 task 3 \(digest\) param 0 reads'
 window polls_again 'RAW: rank 0 task 2 \(talk "exchange"\) puts .*the wait of rank 1 task 2 for signal 0 >= 1 is over at once: an earlier wait has seen that value already.*left over'
 window other_signal 'rank 3 task 0 notifies signal 1 of rank 0, and no wait of that rank was for it; let rank 3 notify a signal that rank 0 waits for'
-window reads_beside 'rank ([0-3]) waits for that in task 0 \(talk "exchange"\), and nothing orders its task 1 behind it; add `after` task 0 to task 1 of rank \1 '
+window reads_beside 'rank ([0-3]) waits for that in task 0 \(talk "exchange"\), and nothing orders its task 1 behind it; of rank \1, add `after` task 0 to task 1: `.after = &task_0, .after_count = 1`'
 window set_for_add 'waits: rank 0 task 0 \(talk "gather"\) .* signal 0 >= 3 of comm 0, which is 1.* has returned, and notified it 1 time in all; so have 2 other ranks; let the ranks notify with PTO_NOTIFY_ADD'
 pair notes one_signal_for_two 'left over: rank [0-3] task 0 .*: its wait in task 0 for >= 1 is over at once: an earlier wait has seen that value already; let rank [0-3] wait for the value that the signal has behind this' bug=1 bug=0 "$build/planted/planted_windows.so" --case one_signal_for_two
 window counts_itself 'waits: rank 0 task 0 .* signal 0 >= 4 of comm 0, which is 3.*; let signal 0 of rank 0 be notified as often as the wait is for, or wait for less'
