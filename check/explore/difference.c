@@ -167,11 +167,16 @@ static void describe_position(const struct pto_explore *explore, const struct pt
   telling->finding.group = group_of(explore, hold->event.task, hold->event.task);
   if (accesses > pto_explore_accesses(usual)) /* so the rules let it wait for writers alone, or for none */
     snprintf(telling->remedy, sizeof telling->remedy,
-             "let the orchestration first read an element that task %" PRIu64
-             " writes, or that a task `after` it writes outside of manual scopes",
+             "let the orchestration first read an element that task %" PRIu64 " writes, " PTO_FINDING_READ_LINE
+             ", or that a task `after` it writes outside of manual scopes",
              hold->event.task);
   else if (other)
     snprintf(telling->remedy, sizeof telling->remedy, CORES_REMEDY);
+  else
+    snprintf(telling->remedy, sizeof telling->remedy,
+             "let the orchestration first read an element that task %" PRIu64 " writes, " PTO_FINDING_READ_LINE
+             "; where it touches no memory by itself, declare all that the kernels touch",
+             hold->event.task);
   if (accesses > pto_explore_accesses(usual))
     snprintf(telling->reason, sizeof telling->reason,
              "%s ran after host access %" PRIu64 " of the orchestration, which did not wait%s", held, accesses - 1,

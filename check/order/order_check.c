@@ -113,7 +113,8 @@ static void name_remedy(const struct reporter *t, const struct pto_conflict *c, 
              "read an element first of what a task outside manual scopes writes, submitted `after` task %" PRIu32,
              number);
   else if (graph->nodes[c->later].is_host)
-    snprintf(out, size, "read an element that task %" PRIu32 " writes first, which waits for it", number);
+    snprintf(out, size,
+             "read an element that task %" PRIu32 " writes first, which waits for it: " PTO_FINDING_READ_LINE, number);
   else if (is_between_dispatches(graph, c))
     snprintf(out, size, PTO_FINDING_SYNC_BETWEEN);
   else {

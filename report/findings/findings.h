@@ -133,6 +133,8 @@ enum pto_finding_kind {
 
 /* The remedy for two dispatches of a context, none of which knows the tasks of the other. */
 #define PTO_FINDING_SYNC_BETWEEN "sync the context between the two dispatches, or bind another tensor"
+/* A read of an element of a tensor t, which waits for who writes it. */
+#define PTO_FINDING_READ_LINE "`pto_read_element(rt, &t, index, &value)`"
 struct pto_trace;
 #define PTO_FINDING_GIVEN 7u /* tasks in the list of a line that gives `after`, but for the one to add */
 /* Two tasks, of which the second is to come after the first. */

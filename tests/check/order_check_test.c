@@ -317,7 +317,7 @@ static void test_what_the_host_waits_for_is_ordered_and_its_write_after_a_read_i
       0, PTO_FINDING_WAR,
       "task 2 (kernel) param 0 reads buffer 2 [0:32]; host access 1 (before task 3) writes it [3:4]; both touch "
       "[3:4]; no path under rules pto,no-host-waits-for-readers; read an element that task 2 writes first, which waits "
-      "for it");
+      "for it: `pto_read_element(rt, &t, index, &value)`");
   assert_true(findings.items[0].tasks[0] == 2 && findings.items[0].tasks[1] == PTO_FINDING_NONE);
   close_run();
 }

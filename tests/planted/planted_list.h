@@ -376,6 +376,14 @@
   X("planted_kernels", "undeclared", "read outside",                                                                   \
     "touch them through one more, `{.name = \"part\", .mode = PTO_INPUT}` in the kernel's list and "                   \
     "`pto_input(&part)` in its submits, part being `pto_tensor_view(&x, ")                                             \
+  X("planted_kernels", "undeclared", "address",                                                                        \
+    "pass a tensor in its place: `.mode = PTO_INPUT` in the kernel's list, `pto_input(&x)` in its submits")            \
+  X("planted_blocks", "peek_behind", "order",                                                                          \
+    "let the orchestration first read an element that task 0 writes, `pto_read_element(rt, &t, index, &value)`")       \
+  X("planted_blocks", "filled_again", "order",                                                                         \
+    "let the orchestration first read an element that task 0 writes, `pto_read_element(rt, &t, index, &value)`")       \
+  X("planted_pto", "host_write", "WAR",                                                                                \
+    "read an element that task 0 writes first, which waits for it: `pto_read_element(rt, &t, index, &value)`")         \
   X("planted_kernels", "recycled", "read outside", ", t being all of buffer 2")                                        \
   X("planted_kernels", "input_written", "write input",                                                                 \
     "declare param 0 INOUT: `.mode = PTO_INOUT` in the kernel's list, `pto_inout` in its submits")                     \
