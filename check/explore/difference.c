@@ -83,7 +83,7 @@ static bool find_inversion(const struct pto_explore_graph *graph, const struct p
 /* A difference in words. */
 struct telling {
   struct pto_finding finding;
-  char common[320], reason[1040], remedy[160];
+  char common[320], reason[1040], remedy[PTO_FINDING_AFTER];
 };
 
 #define CORES_REMEDY "order these cores with `pto_core_signal` and `pto_core_wait`, or with a barrier"
@@ -167,11 +167,16 @@ static void describe_position(const struct pto_explore *explore, const struct pt
   telling->finding.group = group_of(explore, hold->event.task, hold->event.task);
   if (accesses > pto_explore_accesses(usual)) /* so the rules let it wait for writers alone, or for none */
     snprintf(telling->remedy, sizeof telling->remedy,
-             "let the orchestration first read an element that task %" PRIu64
-             " writes, or that a task `after` it writes outside of manual scopes",
+             "let the orchestration first read an element that task %" PRIu64 " writes, " PTO_FINDING_READ_LINE
+             ", or that a task `after` it writes outside of manual scopes",
              hold->event.task);
   else if (other)
     snprintf(telling->remedy, sizeof telling->remedy, CORES_REMEDY);
+  else
+    snprintf(telling->remedy, sizeof telling->remedy,
+             "let the orchestration first read an element that task %" PRIu64 " writes, " PTO_FINDING_READ_LINE
+             "; where it touches no memory by itself, declare all that the kernels touch",
+             hold->event.task);
   if (accesses > pto_explore_accesses(usual))
     snprintf(telling->reason, sizeof telling->reason,
              "%s ran after host access %" PRIu64 " of the orchestration, which did not wait%s", held, accesses - 1,
@@ -235,13 +240,16 @@ static bool is_between_dispatches(const struct pto_explore *explore, uint64_t a,
   return a < graph->task_count && b < graph->task_count && graph->tasks[a].dispatch != graph->tasks[b].dispatch;
 }
 
-static void say_after(const struct pto_explore *explore, uint64_t first, uint64_t second, struct telling *telling) {
+static void say_after(const struct pto_explore *explore, struct telling *telling) {
   const struct pto_explore_graph *graph = &explore->graph;
-  const uint64_t tasks[2] = {first, second};
-  const uint64_t launches[2] = {first < graph->task_count ? graph->tasks[first].part_of : 0,
-                                second < graph->task_count ? graph->tasks[second].part_of : 0};
-  pto_finding_say_after(tasks, launches, telling->remedy, sizeof telling->remedy);
-  if (!launches[1]) pto_text_append(telling->remedy, sizeof telling->remedy, " to task %" PRIu64, second);
+  const struct pto_explore_task *later = &graph->tasks[telling->finding.tasks[1]];
+  struct pto_finding_after after = {.tasks = {telling->finding.tasks[0], telling->finding.tasks[1]},
+                                    .launches = {graph->tasks[telling->finding.tasks[0]].part_of, later->part_of},
+                                    .file = telling->finding.places[1].own.file,
+                                    .given_count = later->given_count};
+  for (uint32_t i = 0; i < later->given_count && i < PTO_FINDING_GIVEN; i++)
+    after.given[i] = graph->producers[later->first_producer + i];
+  pto_finding_say_after(&after, telling->remedy, sizeof telling->remedy);
 }
 
 /* Two calls of two tasks: `early` was made before `late`, though the sequential run has them the other way round. */
@@ -260,7 +268,7 @@ static void describe_pair(const struct pto_explore *explore, const struct pto_ex
   if (is_declared && is_between_dispatches(explore, late->task, early->task))
     snprintf(telling->remedy, sizeof telling->remedy, PTO_FINDING_SYNC_BETWEEN);
   else if (is_declared)
-    say_after(explore, late->task, early->task, telling);
+    say_after(explore, telling);
 }
 
 static bool is_pair(const struct pto_explore_hold *hold) {

@@ -44,13 +44,30 @@ static void take_params(struct pto_explore_graph *graph, const struct pto_trace 
   }
 }
 
+/* Of the reasons of an edge, the first of which is record `i`. */
+static bool is_given(const struct pto_trace *trace, uint64_t i, uint64_t end) {
+  const struct pto_trace_edge *edge;
+  const uint64_t first = i;
+  do {
+    edge = pto_trace_log_at(&trace->edges, i);
+    if (i > first && edge->is_first) return false;
+    if (edge->reason == PTO_EDGE_EXPLICIT) return true;
+  } while (++i < end);
+  return false;
+}
+
+/* Those that the program gives stand before the others. */
 static void take_edges(struct pto_explore_graph *graph, const struct pto_trace *trace,
                        const struct pto_trace_task *record, struct pto_explore_task *task) {
+  const uint64_t end = pto_min_u64(record->first_edge + record->edge_count, trace->edges.count);
   task->first_producer = record->first_edge;
-  for (uint64_t i = 0; i < record->edge_count && record->first_edge + i < trace->edges.count; i++) {
-    const struct pto_trace_edge *edge = pto_trace_log_at(&trace->edges, record->first_edge + i);
-    if (edge->is_first) graph->producers[task->first_producer + task->producer_count++] = edge->producer;
-  }
+  for (int given = 1; given >= 0; given--)
+    for (uint64_t i = record->first_edge; i < end; i++) {
+      const struct pto_trace_edge *edge = pto_trace_log_at(&trace->edges, i);
+      if (!edge->is_first || is_given(trace, i, end) != given) continue;
+      graph->producers[task->first_producer + task->producer_count++] = edge->producer;
+      task->given_count += given;
+    }
 }
 
 /* Tasks below this number were over before task b was submitted.  *next: where to look on for a later one. */

@@ -35,6 +35,7 @@ struct pto_explore_task {
   char name[48]; /* "matmul", "matmul+copy"; "barrier", "alloc" */
   uint64_t first_touch, first_producer;
   uint32_t touch_count, producer_count;
+  uint32_t given_count; /* of the producers, how many the program gives; they stand first */
   uint32_t block_count;
   const void *call;   /* where the program's call that submitted it returns to, as of struct pto_trace_task */
   const void *outer;  /* outer_call of that */

@@ -125,6 +125,9 @@ static void look_at_order(const struct pto_explore_graph *graph) {
   assert_memory_equal(marks, needed, sizeof needed);
   assert_string_equal(graph->tasks[8].name, "barrier");
   assert_string_equal(graph->tasks[5].name, "reader");
+  assert_int_equal(graph->tasks[5].producer_count, 1);
+  assert_int_equal(graph->tasks[5].given_count, 0); /* found by bytes */
+  assert_int_equal(graph->tasks[9].given_count, 1);
   assert_true(graph->tasks[10].is_sequential);
   assert_false(graph->tasks[11].is_sequential);
   assert_true(graph->tasks[12].is_sequential);

@@ -172,11 +172,21 @@ static void say_unwritten(struct pto_observe_text *text, struct pto_observe_text
   }
 }
 
-/* "declare them with one more parameter, `pto_inout(&part)`, part being `pto_tensor_view(…)`"; nothing, for the remedy
- * of the kind, where no view of this rank's has the bytes. */
+/* Whether the parameter may have the bytes too: they lie in its rows or beside it, in one object, and it is for that.
+ */
+static bool can_have(const struct pto_observe_param *param, uint32_t kind, const struct pto_observe_object *object,
+                     const struct pto_observe_range *first) {
+  const struct pto_region *region = &param->region;
+  return param->mode & (kind == PTO_FINDING_WRITE_OUTSIDE ? PTO_OUTPUT : PTO_INPUT) && region->start >= object->lo &&
+         region->end <= object->hi && first->lo <= region->end && first->hi >= region->start;
+}
+
+/* "…, or let param 0 (z) have them, `pto_tensor_view(…)`"; nothing, for the remedy of the kind, where no view of this
+ * rank's has the bytes. */
 static void say_declaration(struct pto_observe_text *remedy, const struct pto_observation *o, uint32_t kind,
-                            const struct pto_observe_object *object, const struct pto_observe_range *ranges,
-                            uint32_t count) {
+                            const struct pto_observe_param *param, const struct pto_observe_object *object,
+                            const struct pto_observe_range *ranges, uint32_t count) {
+  const char *more = kind == PTO_FINDING_WRITE_OUTSIDE ? "INOUT" : "INPUT";
   struct pto_observe_text view = {.bytes = ""};
   if (pto_observe_memory_owner(o->memory, ranges[0].lo, pto_observe_owner(o)) != pto_observe_owner(o)) {
     SAY(remedy, "bring them over in a window of a communicator: no task declares what is of another rank");
@@ -186,16 +196,51 @@ static void say_declaration(struct pto_observe_text *remedy, const struct pto_ob
     SAY(remedy, "keep the kernel to the shapes and strides of its parameters: no tensor has what is beyond its array");
     return;
   }
-  if (!pto_observe_say_view(&view, object, ranges, count)) return;
-  SAY(remedy,
-      "keep the kernel to the shapes and strides of its parameters, or give it one more, `pto_%s(&part)`, part being "
-      "%s",
-      kind == PTO_FINDING_WRITE_OUTSIDE ? "inout" : "input", view.bytes);
+  const bool is_wider = param && can_have(param, kind, object, &ranges[0]);
+  if (!pto_observe_say_view(&view, object, ranges, count, is_wider ? &param->region : NULL)) return;
+  SAY(remedy, "keep the kernel to the shapes and strides of its parameters, or ");
+  if (is_wider)
+    SAY(remedy, "let param %" PRIu32 " have them too, %s", param->index, view.bytes);
+  else
+    SAY(remedy,
+        "touch them through one more, `{.name = \"part\", .mode = PTO_%s}` in the kernel's list and `pto_%s(&part)` in "
+        "its submits, part being %s",
+        more, kind == PTO_FINDING_WRITE_OUTSIDE ? "inout" : "input", view.bytes);
 }
 
-void pto_observe_say_inout(struct pto_observe_text *remedy, const struct pto_observe_param *param) {
-  SAY(remedy, "declare param %" PRIu32 " INOUT", param->index);
-  if (param->name && param->name[0]) SAY(remedy, ", `pto_inout(&%s)`", param->name);
+/* Whether no task before this one had the buffer: it gets its memory by this launch, and has no values yet. */
+static bool is_new(const struct pto_observation *o, const struct pto_observe_told_task *task,
+                   const struct pto_observe_param *param) {
+  const struct pto_trace *trace = &o->rt->trace;
+  const uint64_t buffer = pto_observe_buffer_at(o, param->region.start);
+  const bool is_in_arena = param->region.start >= o->arena.lo && param->region.start < o->arena.hi;
+  if (!buffer || !is_in_arena || !pto_trace_has_graph(trace) || task->number >= trace->tasks.count) return false;
+  const struct pto_trace_task *record = pto_trace_log_at(&trace->tasks, task->number);
+  for (uint64_t i = 0; i < record->first_param && i < trace->params.count; i++)
+    if (((const struct pto_trace_param *)pto_trace_log_at(&trace->params, i))->buffer_number == buffer) return false;
+  return true;
+}
+
+static const struct {
+  const char *name, *constructor;
+} modes[] = {[PTO_INPUT] = {"INPUT", "pto_input"},
+             [PTO_OUTPUT] = {"OUTPUT", "pto_output"},
+             [PTO_INOUT] = {"INOUT", "pto_inout"},
+             [PTO_ACCUMULATE] = {"ACCUMULATE", "pto_accumulate"}};
+
+void pto_observe_say_mode(struct pto_observe_text *remedy, const struct pto_observe_param *param, uint32_t mode) {
+  SAY(remedy, "declare param %" PRIu32 " %s: `.mode = PTO_%s` in the kernel's list, `%s` in its submits", param->index,
+      modes[mode].name, modes[mode].name, modes[mode].constructor);
+}
+
+void pto_observe_say_inout(struct pto_observe_text *remedy, const struct pto_observation *o,
+                           const struct pto_observe_told_task *task, const struct pto_observe_param *param) {
+  pto_observe_say_mode(remedy, param, PTO_INOUT);
+  if (is_new(o, task, param))
+    SAY(remedy,
+        ", and `.size = sizeof(struct pto_launch), .initial = &(const struct pto_initial){.param = %" PRIu32
+        "}, .initial_count = 1` in the launch: nothing has written it before",
+        param->index);
 }
 
 /* What follows the bytes, and what there is to change; where it says nothing of that, it is what the kind says. */
@@ -208,7 +253,7 @@ static void say_why(struct pto_observe_text *text, struct pto_observe_text *reme
   case PTO_FINDING_WRITE_OUTSIDE:
   case PTO_FINDING_READ_OUTSIDE:
     SAY(text, "which it does not declare");
-    say_declaration(remedy, o, kind, object, ranges, count);
+    say_declaration(remedy, o, kind, param, object, ranges, count);
     if (!param || pto_observe_memory_owner(o->memory, lo, pto_observe_owner(o)) != pto_observe_owner(o)) break;
     SAY(text, ": ");
     pto_observe_say_distance(text, o, param, lo, hi);
@@ -217,7 +262,7 @@ static void say_why(struct pto_observe_text *text, struct pto_observe_text *reme
   case PTO_FINDING_READ_OUTPUT:
     SAY(text, kind == PTO_FINDING_WRITE_INPUT ? "through " : "as they were before, through ");
     pto_observe_say_param(text, param);
-    pto_observe_say_inout(remedy, param);
+    pto_observe_say_inout(remedy, o, &o->call.task, param);
     break;
   default:
     say_unwritten(text, remedy, o, ranges[0], param);
@@ -301,8 +346,8 @@ void pto_observe_report_left(struct pto_observation *o, const struct pto_observe
   SAY(&text, ", which ");
   pto_observe_say_param(&text, &left->param);
   SAY(&text, " declares");
-  pto_observe_say_inout(&remedy, &left->param);
-  SAY(&remedy, ", where they are to stay as they were, or a view of what it writes alone");
+  SAY(&remedy, "pass a view of what it writes alone, or ");
+  pto_observe_say_inout(&remedy, o, &left->task, &left->param);
   pto_observe_add(o, PTO_FINDING_NOT_WRITTEN, &left->param, object.name, remedy.bytes, &left->task, &text);
 }
 
@@ -450,7 +495,14 @@ void pto_observe_report_addresses(struct pto_observation *o) {
     SAY(&text, " gets the address of byte %" PRId64 " of %s as a scalar, param %u", (int64_t)(addr - object.lo),
         object.name, param.index);
     SAY(&text, ": what it touches there it does not declare, and nothing orders it");
-    pto_observe_add(o, PTO_FINDING_ADDRESS, &param, object.name, "pass a tensor", &o->call.task, &text);
+    struct pto_observe_text remedy = {.bytes = ""};
+    SAY(&remedy,
+        "pass a tensor in its place: `.mode = PTO_INPUT` in the kernel's list, `pto_input(&%s)` in its submits, or "
+        "INOUT "
+        "where the kernel writes it",
+        object.array ? object.array->name : "t");
+    if (!object.array) SAY(&remedy, "; t being that of %s", object.name);
+    pto_observe_add(o, PTO_FINDING_ADDRESS, &param, object.name, remedy.bytes, &o->call.task, &text);
   }
 }
 
@@ -558,7 +610,7 @@ static void say_blocks_remedy(struct pto_observe_text *remedy, const struct toge
   const char *roles[] = {pto_role_name(pto_observe_label_role(writer->label)),
                          pto_role_name(pto_observe_label_role(other->label))};
   const bool is_one_block = pto_observe_label_block(writer->label) == pto_observe_label_block(other->label);
-  const uint32_t modes = both->has_params ? both->params[0].mode & both->params[1].mode : 0;
+  const uint32_t shared_mode = both->has_params ? both->params[0].mode & both->params[1].mode : 0;
   if (both->has_params && both->params[0].is_packed && both->bytes.hi - both->bytes.lo == 1)
     SAY(remedy, "begin each part at an even element, as with `part = (count + 2 * parts - 1) / (2 * parts) * 2`: two "
                 "elements of 4 bits share a byte");
@@ -569,12 +621,11 @@ static void say_blocks_remedy(struct pto_observe_text *remedy, const struct toge
         roles[1], roles[0], roles[1]);
   else if (other->is_read)
     SAY(remedy, "let a second task read them, with `pto_input` of these bytes: blocks of one task have no order");
-  else if (modes == PTO_INOUT && !is_one_block)
-    SAY(remedy,
-        "declare param %" PRIu32 " PTO_ACCUMULATE where the kernel adds to it, so that blocks take turns; else let one "
-        "block alone write them",
-        both->params[0].index);
-  else
+  else if (shared_mode == PTO_INOUT && !is_one_block) {
+    SAY(remedy, "where the kernel adds to them, ");
+    pto_observe_say_mode(remedy, &both->params[0], PTO_ACCUMULATE);
+    SAY(remedy, ": then blocks take turns; else let one block alone write them");
+  } else
     SAY(remedy, "let one of the two alone write them: no line orders two that write the same");
 }
 

@@ -298,19 +298,27 @@ void pto_observe_say_elements(struct pto_observe_text *text, const struct pto_ob
   SAY(text, "])");
 }
 
-/* Widens the box by a run of elements, which is whole in all dimensions behind the first one in which its ends differ.
- */
-static void widen_box(const struct shape *shape, uint64_t first, uint64_t last, uint64_t begins[PTO_MAX_DIMS],
-                      uint64_t ends[PTO_MAX_DIMS]) {
-  uint64_t from[PTO_MAX_DIMS], to[PTO_MAX_DIMS];
+/* Of elements of an object, in each dimension. */
+struct box {
+  struct shape shape;
+  uint64_t elements, begins[PTO_MAX_DIMS], ends[PTO_MAX_DIMS];
+};
+
+/* Widens the box by a run of bytes, from the object's begin on.  Of its elements it is whole in all dimensions behind
+ * the first one in which its ends differ. */
+static void widen_box(struct box *box, uint64_t lo, uint64_t hi) {
+  const struct shape *shape = &box->shape;
+  const uint64_t bits = pto_dtype_bits(shape->dtype);
+  uint64_t from[PTO_MAX_DIMS], to[PTO_MAX_DIMS], first = lo * 8 / bits;
+  uint64_t last = pto_min_u64((hi * 8 - 1) / bits, box->elements - 1);
   bool is_whole = false;
   for (uint32_t d = shape->ndims; d-- > 0; first /= shape->extents[d], last /= shape->extents[d]) {
     from[d] = first % shape->extents[d];
     to[d] = last % shape->extents[d];
   }
   for (uint32_t d = 0; d < shape->ndims; d++) {
-    begins[d] = pto_min_u64(begins[d], is_whole ? 0 : from[d]);
-    ends[d] = pto_max_u64(ends[d], is_whole ? shape->extents[d] : to[d] + 1);
+    box->begins[d] = pto_min_u64(box->begins[d], is_whole ? 0 : from[d]);
+    box->ends[d] = pto_max_u64(box->ends[d], is_whole ? shape->extents[d] : to[d] + 1);
     is_whole |= from[d] != to[d];
   }
 }
@@ -322,26 +330,26 @@ static void say_list(struct pto_observe_text *text, const uint64_t *values, uint
 }
 
 bool pto_observe_say_view(struct pto_observe_text *text, const struct pto_observe_object *object,
-                          const struct pto_observe_range *ranges, uint32_t count) {
-  uint64_t begins[PTO_MAX_DIMS], ends[PTO_MAX_DIMS], elements = 1;
-  struct shape shape;
-  if (ranges[0].lo < object->lo || ranges[count - 1].hi > object->hi || !find_shape(object, &shape) || shape.ndims == 0)
+                          const struct pto_observe_range *ranges, uint32_t count, const struct pto_region *with) {
+  static const struct pto_region none;
+  struct pto_region_runs runs = pto_region_runs(with ? with : &none);
+  struct box box = {.elements = 1};
+  if (ranges[0].lo < object->lo || ranges[count - 1].hi > object->hi || !find_shape(object, &box.shape) ||
+      box.shape.ndims == 0)
     return false;
-  const uint64_t bits = pto_dtype_bits(shape.dtype);
-  for (uint32_t d = 0; d < shape.ndims; d++) {
-    begins[d] = UINT64_MAX;
-    ends[d] = 0;
-    elements *= shape.extents[d];
+  for (uint32_t d = 0; d < box.shape.ndims; d++) {
+    box.begins[d] = UINT64_MAX;
+    box.elements *= box.shape.extents[d];
   }
-  for (uint32_t i = 0; i < count; i++) {
-    const uint64_t last = ((ranges[i].hi - object->lo) * 8 - 1) / bits;
-    widen_box(&shape, (ranges[i].lo - object->lo) * 8 / bits, pto_min_u64(last, elements - 1), begins, ends);
-  }
-  for (uint32_t d = 0; d < shape.ndims; d++) ends[d] -= begins[d];
+  for (uint32_t i = 0; i < count; i++) widen_box(&box, ranges[i].lo - object->lo, ranges[i].hi - object->lo);
+  for (uint64_t lo; with && pto_region_runs_next(&runs, &lo);)
+    widen_box(&box, lo - object->lo, lo - object->lo + with->run_bytes);
+  for (uint32_t d = 0; d < box.shape.ndims; d++) box.ends[d] -= box.begins[d];
   SAY(text, "`pto_tensor_view(&%s", object->array ? object->array->name : "t");
-  say_list(text, begins, shape.ndims);
-  say_list(text, ends, shape.ndims);
+  say_list(text, box.begins, box.shape.ndims);
+  say_list(text, box.ends, box.shape.ndims);
   SAY(text, ")`");
+  if (!object->array) SAY(text, ", t being all of buffer %" PRIu64, object->buffer_number);
   return true;
 }
 

@@ -539,9 +539,9 @@ struct pto_observe_object {
 void pto_observe_note_extent(struct pto_observe_text *text, const struct pto_observe_object *object, uint64_t lo,
                              uint64_t hi);
 /* "`pto_tensor_view(&x, (const uint64_t[]){4, 0}, (const uint64_t[]){1, 16})`": the smallest box of the object that has
- * the ranges.  False, and nothing is said, where it has no known elements there. */
+ * the ranges, and `with`, which may be NULL.  False, and nothing is said, where it has no known elements there. */
 bool pto_observe_say_view(struct pto_observe_text *text, const struct pto_observe_object *object,
-                          const struct pto_observe_range *ranges, uint32_t count);
+                          const struct pto_observe_range *ranges, uint32_t count, const struct pto_region *with);
 /* Also of another rank that is observed with `o`. */
 void pto_observe_object_at(const struct pto_observation *o, uint64_t lo, struct pto_observe_object *object);
 /* "bytes [64, 80), [96, 112) and 14 more, 400 bytes in all, of buffer 5 (elements …)": those from `first` on that lie
@@ -565,8 +565,12 @@ uint64_t pto_observe_element_bytes(const struct pto_observation *o, uint64_t lo,
 /* "byte 4 of array z comes out different": what a run over other bytes, or at another time, came to. */
 void pto_observe_say_difference(struct pto_observe_text *text, const struct pto_observation *o,
                                 const struct pto_observe_outcome *outcome);
-/* "declare param 0 INOUT, `pto_inout(&x)`". */
-void pto_observe_say_inout(struct pto_observe_text *remedy, const struct pto_observe_param *param);
+/* "declare param 0 INOUT: `.mode = PTO_INOUT` in the kernel's list, `pto_inout` in its submits": a submit has to agree
+ * with the list. */
+void pto_observe_say_mode(struct pto_observe_text *remedy, const struct pto_observe_param *param, uint32_t mode);
+/* INOUT for an OUTPUT of the task, or an INPUT, with values to begin with where the parameter has none. */
+void pto_observe_say_inout(struct pto_observe_text *remedy, const struct pto_observation *o,
+                           const struct pto_observe_told_task *task, const struct pto_observe_param *param);
 /* Adds a finding of the task.  `param` NULL: of none; `array` NULL: it is about no memory of its own; `remedy` NULL or
  * "": that of the kind. */
 void pto_observe_add(struct pto_observation *o, uint32_t kind, const struct pto_observe_param *param, const char *array,

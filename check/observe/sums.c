@@ -169,7 +169,7 @@ static void judge_scaled(struct pto_observation *o, const struct pto_observe_par
     PTO_OBSERVE_SAY(&remedy,
                     "if it adds in small steps, which %s loses, add these up in float32 first; if it does not add, ",
                     pto_dtype_name(dtype));
-  pto_observe_say_inout(&remedy, param);
+  pto_observe_say_mode(&remedy, param, PTO_INOUT);
   pto_observe_report_promise(
       o, PTO_FINDING_MODE, param, growth.first,
       "grows by another amount from another start value, though the kernel declares ACCUMULATE, which adds",
@@ -180,12 +180,15 @@ void pto_observe_judge_sums(struct pto_observation *o) {
   for (uint32_t i = 0; i < o->call.param_count; i++) {
     const struct pto_observe_param *param = &o->call.params[i];
     if (param->mode != PTO_ACCUMULATE || pto_region_is_empty(&param->region)) continue;
-    if (is_lost(o, param))
+    if (is_lost(o, param)) {
+      struct pto_observe_text remedy = {.bytes = "add with `+=`, or "};
+      pto_observe_say_mode(&remedy, param, PTO_OUTPUT);
       pto_observe_report_promise(o, PTO_FINDING_MODE, param, param->region.start,
                                  "and all behind it come out the same whatever they begin with: what others have "
                                  "added is lost, though the kernel declares ACCUMULATE",
-                                 "add with `+=`, or declare it OUTPUT");
-    else
+                                 remedy.bytes);
+    } else {
       judge_scaled(o, param, o->call.payload->tensors[i].dtype);
+    }
   }
 }

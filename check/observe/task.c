@@ -88,7 +88,7 @@ static void tell_held(struct pto_observation *o, struct pto_observe_task *task) 
     struct pto_observe_text remedy = {.bytes = ""};
     bool is_own = false;
     for (uint32_t r = 0; r < held->count; r++) is_own |= !has_written(task, held->label, held->ranges[r]);
-    pto_observe_say_inout(&remedy, &held->param);
+    pto_observe_say_inout(&remedy, o, &held->task, &held->param);
     if (is_own)
       pto_observe_add(o, PTO_FINDING_READ_OUTPUT, &held->param, held->array, remedy.bytes, &held->task, held->text);
     free(held->ranges);

@@ -210,8 +210,8 @@ void pto_observe_note_kept(struct pto_observation *o, const struct pto_observe_p
 /* ---- the end ---- */
 
 void pto_observe_report_uses(struct pto_observation *o) {
-  char remedy[64];
   for (size_t i = 0; i < o->use_count; i++) {
+    struct pto_observe_text remedy = {.bytes = ""};
     struct pto_observe_use *use = &o->uses[i];
     const bool is_sum = use->as.mode == PTO_ACCUMULATE;
     const char *words = NULL;
@@ -219,17 +219,19 @@ void pto_observe_report_uses(struct pto_observation *o) {
     if (use->param == PTO_OBSERVE_FLAG) {
       if (o->findings->by_kind[PTO_FINDING_CORES]) continue; /* a call is missing, perhaps */
       words = "none of its calls makes one of pto/core.h";
-      snprintf(remedy, sizeof remedy, "take PTO_KERNEL_%s out of its flags",
-               use->kernel->flags & PTO_KERNEL_TURNS ? "TURNS" : "WAITS");
+      PTO_OBSERVE_SAY(&remedy, "take PTO_KERNEL_%s out of its flags",
+                      use->kernel->flags & PTO_KERNEL_TURNS ? "TURNS" : "WAITS");
     } else if (use->is_written && !is_sum) {
       words = "each of its calls writes all of it and reads nothing of what was there";
-      snprintf(remedy, sizeof remedy, "declare param %" PRIu32 " OUTPUT", use->param);
+      pto_observe_say_mode(&remedy, &use->as, PTO_OUTPUT);
     } else if (!use->is_written && (use->is_read || is_sum)) {
       words = is_sum ? "none of its calls adds to it" : "none of its calls writes it";
-      snprintf(remedy, sizeof remedy, use->is_read ? "declare param %" PRIu32 " INPUT" : "leave param %" PRIu32 " out",
-               use->param);
+      if (use->is_read)
+        pto_observe_say_mode(&remedy, &use->as, PTO_INPUT);
+      else
+        PTO_OBSERVE_SAY(&remedy, "leave param %" PRIu32 " out", use->param);
     }
-    if (words) pto_observe_report_unneeded(o, use, words, remedy);
+    if (words) pto_observe_report_unneeded(o, use, words, remedy.bytes);
     use->is_read = use->is_written = true; /* once */
   }
 }

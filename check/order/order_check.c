@@ -100,15 +100,8 @@ static bool is_between_dispatches(const struct pto_access_graph *graph, const st
          pto_graph_task(graph, c->earlier)->dispatch != pto_graph_task(graph, c->later)->dispatch;
 }
 
-static void name_after(const struct reporter *t, const struct pto_conflict *c, char *out, size_t size) {
-  const uint64_t tasks[2] = {task_of(&t->graph, c->earlier), task_of(&t->graph, c->later)};
-  uint64_t launches[2];
-  for (int i = 0; i < 2; i++) launches[i] = pto_trace_task_at(t->question->trace, tasks[i])->part_of;
-  pto_finding_say_after(tasks, launches, out, size);
-}
-
 static void name_remedy(const struct reporter *t, const struct pto_conflict *c, enum pto_deps_named_index rule,
-                        char *out, size_t size) {
+                        const struct pto_finding *finding, char *out, size_t size) {
   const struct pto_access_graph *graph = &t->graph;
   const uint32_t number = graph->nodes[c->earlier].index;
   if (graph->nodes[c->later].is_host && pto_graph_host(graph, c->later)->is_move)
@@ -120,11 +113,15 @@ static void name_remedy(const struct reporter *t, const struct pto_conflict *c, 
              "read an element first of what a task outside manual scopes writes, submitted `after` task %" PRIu32,
              number);
   else if (graph->nodes[c->later].is_host)
-    snprintf(out, size, "read an element that task %" PRIu32 " writes first, which waits for it", number);
+    snprintf(out, size,
+             "read an element that task %" PRIu32 " writes first, which waits for it: " PTO_FINDING_READ_LINE, number);
   else if (is_between_dispatches(graph, c))
     snprintf(out, size, PTO_FINDING_SYNC_BETWEEN);
-  else
-    name_after(t, c, out, size);
+  else {
+    const struct pto_finding_after after =
+        pto_finding_after_of(t->question->trace, finding->tasks, finding->places[1].own.file);
+    pto_finding_say_after(&after, out, size);
+  }
   if (rule == PTO_DEPS_NAMED_INDEX_BASE_ADDRESS && !graph->nodes[c->later].is_host && !is_between_dispatches(graph, c))
     pto_text_append(out, size, ", or make both tensors views of one");
 }
@@ -134,7 +131,7 @@ static void report_conflict(void *context, const struct pto_conflict *c) {
   const struct pto_access_graph *graph = &t->graph;
   char earlier[160], later[160], param[2][32], buffer[160], view[256], again[480], common[280], place[512],
       more[64] = "";
-  char remedy[128], rule[80] = "";
+  char remedy[PTO_FINDING_AFTER + 64], rule[80] = "";
   const enum pto_deps_named_index silent = pto_graph_silent_rule(graph, c->earlier_access, c->later_access);
   struct pto_finding finding = {
       .kind = kind_of(c->kind),
@@ -151,7 +148,7 @@ static void report_conflict(void *context, const struct pto_conflict *c) {
   find_places(t, (const uint32_t[]){c->earlier, c->later}, (const uint32_t[]){c->earlier_access, c->later_access},
               &finding);
   name_again(t, c, again, sizeof again);
-  name_remedy(t, c, silent, remedy, sizeof remedy);
+  name_remedy(t, c, silent, &finding, remedy, sizeof remedy);
   if (silent != PTO_DEPS_NAMED_COUNT) {
     finding.rule = pto_deps_named_name(silent);
     snprintf(rule, sizeof rule, ": %s", pto_deps_named_text(silent));

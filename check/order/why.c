@@ -186,16 +186,17 @@ static uint64_t dispatch_of(const struct why *why, uint64_t task) {
   return pto_trace_task_at(why->question.trace, task)->dispatch;
 }
 
-static const char *name_after(const struct why *why, char *text, size_t size) {
+static const char *name_after(const struct why *why, const struct side *side, char *text, size_t size) {
   const uint64_t tasks[2] = {why->earlier, why->later};
-  uint64_t launches[2];
-  for (int i = 0; i < 2; i++) launches[i] = pto_trace_task_at(why->question.trace, tasks[i])->part_of;
-  return pto_finding_say_after(tasks, launches, text, size);
+  struct pto_source_call place = {0};
+  pto_text_find(&side->text, side->graph.node_of_task[why->later], &place);
+  const struct pto_finding_after after = pto_finding_after_of(why->question.trace, tasks, place.own.file);
+  return pto_finding_say_after(&after, text, size);
 }
 
 static void print_side(FILE *to, const struct why *why, const struct side *side) {
   const struct pto_explanation *e = &side->explanation;
-  char after[160];
+  char after[PTO_FINDING_AFTER];
   bool is_harmful = false;
   if (is_reduced(side))
     fprintf(to, "  the edge is dropped, which the path implies: %s\n",
@@ -210,7 +211,8 @@ static void print_side(FILE *to, const struct why *why, const struct side *side)
   if (is_harmful && dispatch_of(why, why->earlier) != dispatch_of(why, why->later))
     fputs("    the result depends on which of them comes first; " PTO_FINDING_SYNC_BETWEEN "\n", to);
   else if (is_harmful)
-    fprintf(to, "    the result depends on which of them comes first; %s\n", name_after(why, after, sizeof after));
+    fprintf(to, "    the result depends on which of them comes first; %s\n",
+            name_after(why, side, after, sizeof after));
   else
     fputs("    either may come first\n", to);
 }

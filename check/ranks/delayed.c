@@ -92,6 +92,8 @@ static void report(const struct pto_delays *asked, const struct pto_delay_outcom
   const struct pto_delay_outcome *reference = &asked->reference;
   struct pto_finding finding = {PTO_FINDING_OF_RUN(PTO_FINDING_ORDER), .has_ranks = true,
                                 .ranks = {PTO_FINDING_NONE, PTO_FINDING_NONE}};
+  static const char remedy[] = "order what ranks touch with `pto_core_notify` and `pto_core_wait_signal`, as "
+                               "`ptosim check` of the program names it";
   char who[512] = "", time[32];
   for (uint32_t i = 0; i < asked->rank_count; i++) {
     if (!delays[i]) continue;
@@ -103,7 +105,7 @@ static void report(const struct pto_delays *asked, const struct pto_delay_outcom
   if (outcome->error.status != reference->error.status)
     pto_findings_add(findings, &finding, NULL, "where %s: %.700s", who, outcome->error.sentence);
   else
-    pto_findings_add(findings, &finding, NULL,
+    pto_findings_add(findings, &finding, remedy,
                      "where %s the outputs are others: digest %016" PRIx64 ", not %016" PRIx64
                      "; `ptosim check` says what is not ordered, but for what a task touches between its own waits",
                      who, outcome->output_digest, reference->output_digest);

@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include <check/ranks/ranks_findings.h>
+#include <runtime/base/text.h>
 #include <runtime/trace/remote.h>
 #include <runtime/trace/trace_words.h>
 
@@ -69,8 +71,13 @@ static bool advise_after(const struct pair *pair, struct pto_ranks_advice *advic
            " behind it",
            rank, task, pto_trace_task_name(pto_graph_task(graph, graph->node_of_task[task]), name, sizeof name),
            pair->tasks[1]);
-  snprintf(advice->remedy, sizeof advice->remedy, "add `after` task %" PRIu32 " to task %" PRIu32 " of rank %" PRIu32,
-           task, pair->tasks[1], rank);
+  struct pto_finding finding = {.tasks = {task, pair->tasks[1]}};
+  pto_rank_set_side(pair->order->ranks, &finding, 1, rank, pair->tasks[1]);
+  const struct pto_finding_after after =
+      pto_finding_after_of(pto_ranks_trace(pair->order->ranks, rank), finding.tasks, finding.places[1].own.file);
+  char line[PTO_FINDING_AFTER];
+  snprintf(advice->remedy, sizeof advice->remedy, "of rank %" PRIu32 ", %s", rank,
+           pto_finding_say_after(&after, line, sizeof line));
   return true;
 }
 
@@ -129,28 +136,84 @@ static bool advise_idle(const struct pair *pair, struct pto_ranks_advice *advice
 
 /* ---- the other rank notifies something else ---- */
 
+static bool is_notified(const struct pto_rank_comm *comm, uint32_t signal) {
+  for (uint32_t place = 0; place < comm->size; place++)
+    if (comm->notified[(size_t)signal * comm->size + place]) return true;
+  return false;
+}
+
+/* Whether the rank waits for any signal of the communicator, or looks at one. */
+static bool waits_at_all(const struct pair *pair, uint32_t rank) {
+  const struct pto_rank_comm *comm = pto_rank_comm_of(pto_world_rank(pair->order->ranks->world, rank), pair->comm);
+  for (uint32_t signal = 0; comm && signal < comm->signal_count; signal++)
+    if (waits_for(pair, rank, signal)) return true;
+  return false;
+}
+
+/* One that came to the second's rank. */
+static void say_unheard_here(const struct pair *pair, const struct pto_unheard *unheard,
+                             struct pto_ranks_advice *advice) {
+  const uint32_t own = pair->second->rank, signal = unheard->signal;
+  const bool is_awaited = waits_for(pair, own, signal);
+  snprintf(advice->cause, sizeof advice->cause,
+           "rank %" PRIu32 " task %" PRIu64 " %s signal %" PRIu32 " of rank %" PRIu32 ", and %s%s", unheard->source,
+           unheard->task, unheard->is_set ? "sets" : "notifies", signal, own,
+           is_awaited ? "the wait for it is over with what others notify" : "no wait of that rank was for it",
+           is_awaited && unheard->is_set ? ": a set does not count" : "");
+  if (is_awaited && unheard->is_set)
+    snprintf(advice->remedy, sizeof advice->remedy,
+             "let rank %" PRIu32 " notify with PTO_NOTIFY_ADD, and rank %" PRIu32 " wait for the sum",
+             pair->first->rank, own);
+  else if (is_awaited || !waits_at_all(pair, own))
+    snprintf(advice->remedy, sizeof advice->remedy,
+             "let rank %" PRIu32 " wait for it%s: `pto_core_wait_signal(args, comm, %" PRIu32
+             ", PTO_IF_GE, value)`, value being what the signal has behind this",
+             own, is_awaited ? " too, or others add less" : " before that", signal);
+  else
+    snprintf(advice->remedy, sizeof advice->remedy,
+             "let rank %" PRIu32 " notify a signal that rank %" PRIu32 " waits for, and that wait for this too",
+             pair->first->rank, own);
+}
+
+static void say_unheard_elsewhere(const struct pair *pair, const struct pto_unheard *unheard,
+                                  struct pto_ranks_advice *advice) {
+  snprintf(advice->cause, sizeof advice->cause,
+           "rank %" PRIu32 " task %" PRIu64 " notifies signal %" PRIu32 " of rank %" PRIu32
+           ", and no wait of that rank was for it",
+           unheard->source, unheard->task, unheard->signal, unheard->rank);
+  snprintf(advice->remedy, sizeof advice->remedy, "let rank %" PRIu32 " notify rank %" PRIu32 " instead",
+           pair->first->rank, pair->second->rank);
+}
+
+/* Whether the first task notifies the rank of the second. */
+static bool notifies(const struct pair *pair) {
+  const struct pto_trace_log *records = records_of(pair, pair->first->rank);
+  for (uint64_t i = 0; i < records->count; i++) {
+    const struct pto_trace_remote *record = pto_trace_log_at(records, i);
+    if (record->kind == PTO_REMOTE_NOTIFY && record->task == pair->tasks[0] && record->comm == pair->comm &&
+        record->peer == pair->second->rank)
+      return true;
+  }
+  return false;
+}
+
+/* What came to the rank itself is likelier to be meant than what came to others. */
 static bool advise_unheard(const struct pair *pair, struct pto_ranks_advice *advice) {
   const uint32_t own = pair->second->rank;
+  const struct pto_unheard *elsewhere = NULL;
   for (size_t i = 0; i < pair->order->unheard_count; i++) {
     const struct pto_unheard *unheard = &pair->order->unheard[i];
     if (unheard->source != pair->first->rank || unheard->task != pair->tasks[0] || unheard->comm != pair->comm)
       continue;
-    const bool is_awaited = waits_for(pair, own, unheard->signal);
-    if (unheard->rank == own ? is_awaited && !unheard->is_set : !is_awaited) continue;
-    snprintf(advice->cause, sizeof advice->cause,
-             "rank %" PRIu32 " task %" PRIu64 " %s signal %" PRIu32 " of rank %" PRIu32 ", and %s", unheard->source,
-             unheard->task, unheard->is_set ? "sets" : "notifies", unheard->signal, unheard->rank,
-             unheard->rank == own && is_awaited
-                 ? "the wait for it is over with what others notify: a set does not count"
-                 : "no wait of that rank was for it");
-    snprintf(advice->remedy, sizeof advice->remedy,
-             unheard->rank != own ? "let rank %" PRIu32 " notify rank %" PRIu32 " instead"
-             : is_awaited ? "let rank %" PRIu32 " notify with PTO_NOTIFY_ADD, and rank %" PRIu32 " wait for the sum"
-                          : "let rank %" PRIu32 " notify a signal that rank %" PRIu32 " waits for",
-             pair->first->rank, own);
-    return true;
+    if (unheard->rank == own) {
+      say_unheard_here(pair, unheard, advice);
+      return true;
+    }
+    if (!elsewhere && waits_for(pair, own, unheard->signal)) elsewhere = unheard;
   }
-  return false;
+  if (!elsewhere || notifies(pair)) return false;
+  say_unheard_elsewhere(pair, elsewhere, advice);
+  return true;
 }
 
 /* Whether the first task puts anything into a window of that rank. */
@@ -251,6 +314,20 @@ static bool search(const struct pair *pair, struct pto_ranks_advice *advice) {
   return false;
 }
 
+/* Of a signal of the second's rank that is not in use; nothing, where there is none, or no kernel that could. */
+static void say_new_signal(const struct pair *pair, struct pto_ranks_advice *advice) {
+  const uint32_t own = pair->second->rank, from = pair->first->rank;
+  const struct pto_rank_comm *comm = pto_rank_comm_of(pto_world_rank(pair->order->ranks->world, own), pair->comm);
+  uint32_t signal = 0;
+  while (comm && signal < comm->signal_count && (waits_for(pair, own, signal) || is_notified(comm, signal))) signal++;
+  if (!comm || signal == comm->signal_count) return;
+  pto_text_append(advice->remedy, sizeof advice->remedy,
+                  ": `pto_core_notify(args, comm, %" PRIu32 ", %" PRIu32 ", PTO_NOTIFY_ADD, 1)` on rank %" PRIu32
+                  ", `pto_core_wait_signal(args, comm, %" PRIu32 ", PTO_IF_GE, n)` on rank %" PRIu32
+                  ", n being 1 the first time",
+                  pto_comm_place_of(comm, own), signal, from, signal, own);
+}
+
 void pto_ranks_advise(struct pto_world_order *order, const struct pto_window_access *earlier,
                       const struct pto_window_access *later, bool searches, struct pto_ranks_advice *advice) {
   const uint64_t comm = order->windows[earlier->window].comm;
@@ -265,4 +342,5 @@ void pto_ranks_advise(struct pto_world_order *order, const struct pto_window_acc
   snprintf(advice->remedy, sizeof advice->remedy,
            "let rank %" PRIu32 " wait before that for a signal that rank %" PRIu32 " notifies behind its own",
            pair->second->rank, pair->first->rank);
+  say_new_signal(pair, advice);
 }

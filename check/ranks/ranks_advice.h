@@ -19,7 +19,7 @@
 struct pto_ranks_advice {
   bool is_turned;  /* the one told as the later one ought to come first */
   char cause[320]; /* "no notify and wait orders the two", or what was found */
-  char remedy[160];
+  char remedy[512];
 };
 
 /* Of two accesses of two ranks.  `searches` false: only what is always right. */

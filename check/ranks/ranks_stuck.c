@@ -42,6 +42,11 @@ static const struct pto_unheard *find_misled(const struct pto_world_order *order
   return found;
 }
 
+/* Of the rank that waits, as kernels have it. */
+static uint32_t place_of(const struct pto_world_order *order, const struct pto_stuck_wait *wait) {
+  return pto_rank_comm_of(pto_world_rank(order->ranks->world, wait->rank), wait->comm)->place;
+}
+
 /* Of a task that has returned, and has not notified at all. */
 static void say_missing(const struct pto_world_order *order, const struct pto_stuck_wait *wait, char *text,
                         size_t size) {
@@ -53,17 +58,29 @@ static void say_missing(const struct pto_world_order *order, const struct pto_st
              misled->task, misled->source, wait->rank, misled->rank);
   else if (wait->alike > 1)
     snprintf(text, size,
-             "add `pto_core_notify` of signal %" PRIu32 " of rank %" PRIu32 " to that of these tasks which owes it%s",
-             wait->signal, wait->rank, count_notifiers(order->ranks, wait) ? ", or wait for less" : "");
+             "add `pto_core_notify(args, comm, %" PRIu32 ", %" PRIu32
+             ", PTO_NOTIFY_ADD, 1)` to that of these tasks which owes it%s",
+             place_of(order, wait), wait->signal, count_notifiers(order->ranks, wait) ? ", or wait for less" : "");
   else
-    snprintf(text, size, "add `pto_core_notify` of signal %" PRIu32 " of rank %" PRIu32 " to %s of rank %" PRIu32 "%s",
-             wait->signal, wait->rank, task, wait->blamed, wait->has_put ? ", behind its put" : "");
+    snprintf(text, size,
+             "add `pto_core_notify(args, comm, %" PRIu32 ", %" PRIu32 ", PTO_NOTIFY_ADD, 1)` to %s of rank %" PRIu32
+             "%s",
+             place_of(order, wait), wait->signal, task, wait->blamed, wait->has_put ? ", behind its put" : "");
+}
+
+/* Of a task of a collective, whose kernels are not the program's. */
+static bool is_collective(const struct pto_world_order *order, const struct pto_stuck_wait *wait) {
+  const struct pto_trace_task *task = pto_rank_task(order->ranks, wait->rank, wait->task);
+  return task && pto_task_is_collective(task);
 }
 
 /* Of a task that has returned. */
 static void say_notify(const struct pto_world_order *order, const struct pto_stuck_wait *wait, char *text,
                        size_t size) {
-  if (wait->why == PTO_STUCK_NOT_NOTIFIED)
+  if (is_collective(order, wait))
+    snprintf(text, size,
+             "submit the same collectives of the communicator, with the same root and counts, on all of its ranks");
+  else if (wait->why == PTO_STUCK_NOT_NOTIFIED)
     say_missing(order, wait, text, size);
   else if (count_notifiers(order->ranks, wait) > 1 && is_set(order->ranks, wait))
     snprintf(text, size, "let the ranks notify with PTO_NOTIFY_ADD: a signal that several set does not count them");

@@ -123,7 +123,7 @@ struct pto_found {
   uint64_t tasks[2];    /* numbers in submission order; UINT64_MAX: none */
   uint64_t params[2];   /* of tasks[i]; UINT64_MAX: none */
   const char *sentence; /* "task 4 (reader) reads …", without the kind */
-  const char *remedy;   /* the line to add, "add `after` task 17"; NULL: none is known */
+  const char *remedy;   /* what to add or change, in code between `s where it is a line; NULL: none is known */
   const char *decided;  /* "all orders", "this order" or "sampled" */
 };
 

@@ -11,6 +11,8 @@
 #include <report/file/colour.h>
 #include <runtime/base/base.h>
 #include <runtime/base/grow.h>
+#include <runtime/base/text.h>
+#include <runtime/trace/trace_words.h>
 
 static const struct kind {
   const char *name, *meaning, *remedy;
@@ -108,14 +110,57 @@ const char *pto_finding_say_places(const struct pto_finding *finding, char *text
   return text;
 }
 
-const char *pto_finding_say_after(const uint64_t tasks[2], const uint64_t launches[2], char *text, size_t size) {
-  const bool is_within = launches[0] && launches[0] == launches[1];
+struct pto_finding_after pto_finding_after_of(const struct pto_trace *trace, const uint64_t tasks[2],
+                                              const char *file) {
+  struct pto_finding_after after = {.tasks = {tasks[0], tasks[1]}, .file = file};
+  for (int i = 0; i < 2; i++) after.launches[i] = pto_trace_task_at(trace, tasks[i])->part_of;
+  const struct pto_trace_task *later = pto_trace_task_at(trace, tasks[1]);
+  for (uint64_t i = later->first_edge; i < later->first_edge + later->edge_count && i < trace->edges.count; i++) {
+    const struct pto_trace_edge *edge = pto_trace_log_at(&trace->edges, i);
+    if (edge->reason != PTO_EDGE_EXPLICIT) continue;
+    if (after.given_count < PTO_FINDING_GIVEN) after.given[after.given_count] = edge->producer;
+    after.given_count++;
+  }
+  return after;
+}
+
+/* The tasks of the line: those that are given, and the one to add. */
+static void say_list(const struct pto_finding_after *after, uint64_t first, char *text, size_t size) {
+  for (uint32_t i = 0; i < after->given_count; i++) pto_text_append(text, size, "task_%" PRIu64 ", ", after->given[i]);
+  pto_text_append(text, size, "task_%" PRIu64, first);
+}
+
+/* Also of what is no file: "<stdin>". */
+static bool is_python(const char *file) { return file[0] == '<' || pto_text_ends_with(file, ".py"); }
+
+static void say_line(const struct pto_finding_after *after, uint64_t first, char *text, size_t size) {
+  if (is_python(after->file)) {
+    pto_text_append(text, size, ": `after=[");
+    say_list(after, first, text, size);
+    pto_text_append(text, size, "]`");
+  } else if (!after->given_count) {
+    pto_text_append(text, size, ": `.after = &task_%" PRIu64 ", .after_count = 1`", first);
+  } else {
+    pto_text_append(text, size, ": `.after = (const struct pto_task[]){");
+    say_list(after, first, text, size);
+    pto_text_append(text, size, "}, .after_count = %" PRIu32 "`", after->given_count + 1);
+  }
+}
+
+const char *pto_finding_say_after(const struct pto_finding_after *after, char *text, size_t size) {
+  const uint64_t *tasks = after->tasks, *launches = after->launches;
+  const bool is_within = launches[0] && launches[0] == launches[1], is_launch = launches[1] && !is_within;
   const uint64_t first = launches[0] && !is_within ? launches[0] : tasks[0];
-  if (launches[1] && !is_within)
-    snprintf(text, size, "add `after` task %" PRIu64 " to the launch of the recording, which is task %" PRIu64, first,
-             launches[1]);
+  /* Edges of recorded tasks are explicit, found or given: the list is known where it is empty. */
+  const bool is_known = launches[1] ? !after->given_count : after->given_count <= PTO_FINDING_GIVEN;
+  const char *dot = strrchr(after->file, '.');
+  snprintf(text, size, "add `after` task %" PRIu64 " to ", first);
+  if (is_launch)
+    pto_text_append(text, size, "the launch of the recording, which is task %" PRIu64, launches[1]);
   else
-    snprintf(text, size, "add `after` task %" PRIu64 "%s", first, is_within ? " in the recording" : "");
+    pto_text_append(text, size, "task %" PRIu64 "%s", tasks[1], is_within ? " in the recording" : "");
+  if (is_known && (!dot || !strcmp(dot, ".c") || !strcmp(dot, ".h") || is_python(after->file)))
+    say_line(after, first, text, size);
   return text;
 }
 

@@ -133,10 +133,26 @@ enum pto_finding_kind {
 
 /* The remedy for two dispatches of a context, none of which knows the tasks of the other. */
 #define PTO_FINDING_SYNC_BETWEEN "sync the context between the two dispatches, or bind another tensor"
-/* The remedy for two tasks, `after` of the first for the second: "add `after` task 5".  Of a launch of recorded
- * tasks, which `launches` has the number of (part_of of struct pto_trace_task), the program has a handle of the whole
- * alone, and gives `after` to the whole.  Returns `text`. */
-const char *pto_finding_say_after(const uint64_t tasks[2], const uint64_t launches[2], char *text, size_t size);
+/* A read of an element of a tensor t, which waits for who writes it. */
+#define PTO_FINDING_READ_LINE "`pto_read_element(rt, &t, index, &value)`"
+struct pto_trace;
+#define PTO_FINDING_GIVEN 7u /* tasks in the list of a line that gives `after`, but for the one to add */
+/* Two tasks, of which the second is to come after the first. */
+struct pto_finding_after {
+  uint64_t tasks[2];
+  uint64_t launches[2];              /* of recorded tasks that they are parts of (part_of of struct pto_trace_task) */
+  const char *file;                  /* where the second was submitted; "": not known */
+  uint64_t given[PTO_FINDING_GIVEN]; /* the first ones that it comes after by itself */
+  uint32_t given_count;              /* how many there are */
+};
+/* Takes over all but the file. */
+struct pto_finding_after pto_finding_after_of(const struct pto_trace *trace, const uint64_t tasks[2], const char *file);
+/* "add `after` task 5 to task 6: `.after = &task_5, .after_count = 1`", task_5 being the task that the submit of task 5
+ * gave; a list has those too that the program gives already.  As the source's language has it: no line in C++, which
+ * has several ways.  Of a launch of recorded tasks the program has a handle of the whole alone, and gives `after` to
+ * the whole.  Returns `text`. */
+const char *pto_finding_say_after(const struct pto_finding_after *after, char *text, size_t size);
+#define PTO_FINDING_AFTER 480    /* bytes of that, with its end */
 #define PTO_FINDING_COMMAND 2048 /* bytes of a command, with its end */
 /* Kept one by one; of more, the first of each group. */
 #define PTO_FINDINGS_MAX 10000u
@@ -163,7 +179,7 @@ struct pto_finding {
   bool is_of_calls_before;          /* of what these left: its task alone does not show it */
   bool is_manual;                   /* between two tasks of manual scopes, whose declarations order nothing */
   char *sentence;                   /* without the kind's name; ends with the remedy */
-  char *remedy;                     /* that alone: "add `after` task 17"; NULL: the kind has none */
+  char *remedy;                     /* that alone: "add `after` task 17 to …"; NULL: the kind has none */
   uint64_t more;                    /* of the first of a group: how many others there are */
   enum pto_decided decided;         /* PTO_DECIDED_OF_KIND: by what its kind is decided by */
 };
@@ -208,7 +224,8 @@ enum pto_decided pto_finding_decided(const struct pto_finding *finding);
 const char *pto_decided_name(enum pto_decided decided);
 const char *pto_decided_meaning(enum pto_decided decided);
 
-/* One line a group, "WAR: task 17 …; add `after` task 17", with how many more there are like it and how it was decided
+/* One line a group, "WAR: task 17 …; add `after` task 17 to task 18: …", with how many more there are like it and how
+ * it was decided
  * ("[all orders]"), and below it a command that shows less than the one that was given; notes last.  At most
  * `max_lines` findings (0: all), then how many were left out. */
 void pto_findings_print(const struct pto_findings *findings, FILE *stream, uint32_t max_lines);

@@ -12,6 +12,7 @@
 #include <jansson.h>
 
 #include <report/findings/sarif.h>
+#include <runtime/base/base.h>
 #include <tests/support/failing_malloc.h>
 #include <tests/support/temporary_path.h>
 
@@ -167,6 +168,32 @@ static void test_beyond_what_is_kept_findings_are_counted(void **state) {
   pto_findings_fini(&findings);
 }
 
+/* As the source has it; with what the program gives already; of recorded tasks only where that is known. */
+static void test_an_after_is_a_line_of_the_language_of_its_source(void **state) {
+  (void)state;
+  static const struct {
+    struct pto_finding_after after;
+    const char *said;
+  } cases[] = {
+      {{.tasks = {5, 6}, .file = "a.c"}, "add `after` task 5 to task 6: `.after = &task_5, .after_count = 1`"},
+      {{.tasks = {5, 6}, .file = ""}, "add `after` task 5 to task 6: `.after = &task_5, .after_count = 1`"},
+      {{.tasks = {5, 6}, .file = "a.c", .given = {2, 4}, .given_count = 2},
+       "add `after` task 5 to task 6: `.after = (const struct pto_task[]){task_2, task_4, task_5}, .after_count = 3`"},
+      {{.tasks = {5, 6}, .file = "a.py", .given = {2}, .given_count = 1},
+       "add `after` task 5 to task 6: `after=[task_2, task_5]`"},
+      {{.tasks = {5, 6}, .file = "<cell 3>"}, "add `after` task 5 to task 6: `after=[task_5]`"},
+      {{.tasks = {5, 6}, .file = "a.cpp"}, "add `after` task 5 to task 6"},
+      {{.tasks = {5, 6}, .file = "a.c", .given_count = PTO_FINDING_GIVEN + 1}, "add `after` task 5 to task 6"},
+      {{.tasks = {5, 6}, .launches = {8, 8}, .file = "a.c", .given_count = 1},
+       "add `after` task 5 to task 6 in the recording"},
+      {{.tasks = {2, 6}, .launches = {3, 8}, .file = "a.c"},
+       "add `after` task 3 to the launch of the recording, which is task 8: `.after = &task_3, .after_count = 1`"},
+  };
+  char text[PTO_FINDING_AFTER];
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(cases); i++)
+    assert_string_equal(pto_finding_say_after(&cases[i].after, text, sizeof text), cases[i].said);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_notes_come_last_and_a_group_is_one_line),
@@ -174,6 +201,7 @@ int main(void) {
       cmocka_unit_test(test_json_has_every_finding_with_nulls_where_there_is_nothing),
       cmocka_unit_test(test_findings_that_memory_was_refused_to_are_told_as_lost_in_text_json_and_sarif),
       cmocka_unit_test(test_notes_leave_the_verdict_clean),
+      cmocka_unit_test(test_an_after_is_a_line_of_the_language_of_its_source),
       cmocka_unit_test(test_beyond_what_is_kept_findings_are_counted),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

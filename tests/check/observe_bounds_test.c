@@ -505,7 +505,8 @@ static void what_an_output_held_is_told_though_its_task_fails(void **state) {
   assert_int_equal(result.status, PTO_EKERNEL);
   assert_int_equal(result.findings.total, 1);
   assert_non_null(strstr(result.findings.items[0].sentence, "block 0 reads bytes [0, 64) of array out"));
-  assert_string_equal(result.findings.items[0].remedy, "declare param 0 INOUT, `pto_inout(&z)`");
+  assert_string_equal(result.findings.items[0].remedy,
+                      "declare param 0 INOUT: `.mode = PTO_INOUT` in the kernel's list, `pto_inout` in its submits");
   pto_findings_fini(&result.findings);
 }
 

@@ -99,10 +99,11 @@ static void test_a_write_after_a_read_is_told_under_pto_alone_with_views_common_
   expect_finding(
       0, PTO_FINDING_WAR,
       "task 0 (kernel) param 0 reads buffer 1 (memory) [0:4, 0:16]; task 1 (kernel) param 0 writes it [2:8, 4:12]; "
-      "both touch [2:4, 4:12]; no path under rules pto; add `after` task 0");
+      "both touch [2:4, 4:12]; no path under rules pto; add `after` task 0 to task 1: `.after = &task_0, .after_count "
+      "= 1`");
   const struct pto_finding *f = &findings.items[0];
   assert_true(f->tasks[0] == 0 && f->tasks[1] == 1 && f->params[0] == 0 && f->params[1] == 0);
-  assert_string_equal(f->remedy, "add `after` task 0");
+  assert_string_equal(f->remedy, "add `after` task 0 to task 1: `.after = &task_0, .after_count = 1`");
   assert_non_null(strstr(f->sentence, "; submitted at "));
   close_run();
 }
@@ -128,11 +129,11 @@ test_under_pto_a_write_waits_for_the_creator_of_its_buffer_and_for_no_other_writ
   expect_finding(
       0, PTO_FINDING_WAW,
       "task 1 (kernel) param 0 writes buffer 2 [0:32]; task 2 (kernel) param 0 writes it [0:32]; no path under rules "
-      "pto; add `after` task 1");
+      "pto; add `after` task 1 to task 2: `.after = &task_1, .after_count = 1`");
   expect_finding(
       1, PTO_FINDING_WAW,
       "task 0 (kernel) param 0 writes buffer 1 [0:32]; task 3 (kernel) param 0 writes it [0:32]; no path under rules "
-      "pto; add `after` task 0");
+      "pto; add `after` task 0 to task 3: `.after = &task_0, .after_count = 1`");
   close_run();
 }
 
@@ -161,7 +162,8 @@ static void test_a_predicate_whose_writer_nothing_orders_is_told_with_the_rule_t
   (void)state;
   run(gated);
   expect_read_that("predicate-orders-nothing",
-                   "no path under rules pto: rule predicate-orders-nothing (pto_orchestrator.cpp); add `after` task 0");
+                   "no path under rules pto: rule predicate-orders-nothing (pto_orchestrator.cpp); add `after` task 0 "
+                   "to task 1: `.after = &task_0, .after_count = 1`");
   close_run();
 }
 
@@ -180,9 +182,9 @@ static void test_memory_given_from_two_addresses_is_told_with_the_rule_that_look
   run(two_bases);
   judge(PTO_DEPS_PTO | PTO_DEPS_SWITCH_BASE_ADDRESS);
   expect_clean();
-  expect_read_that("base-address",
-                   "no path under rules pto: rule base-address (pto_tensormap.h); add `after` task 0, or make both "
-                   "tensors views of one");
+  expect_read_that("base-address", "no path under rules pto: rule base-address (pto_tensormap.h); add `after` task 0 "
+                                   "to task 1: `.after = &task_0, .after_count = 1`, or make both "
+                                   "tensors views of one");
   close_run();
 }
 
@@ -315,7 +317,7 @@ static void test_what_the_host_waits_for_is_ordered_and_its_write_after_a_read_i
       0, PTO_FINDING_WAR,
       "task 2 (kernel) param 0 reads buffer 2 [0:32]; host access 1 (before task 3) writes it [3:4]; both touch "
       "[3:4]; no path under rules pto,no-host-waits-for-readers; read an element that task 2 writes first, which waits "
-      "for it");
+      "for it: `pto_read_element(rt, &t, index, &value)`");
   assert_true(findings.items[0].tasks[0] == 2 && findings.items[0].tasks[1] == PTO_FINDING_NONE);
   close_run();
 }

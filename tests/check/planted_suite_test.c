@@ -171,6 +171,22 @@ static void assert_is_complete(json_t *finding) {
   if (!is_whole) fail_msg("something is missing: %s", json_dumps(finding, 0));
 }
 
+static const struct {
+  const char *program, *what, *kind, *part;
+} remedies[] = {
+#define X(program, what, kind, part) {program, what, kind, part},
+    PLANTED_REMEDY_LIST(X)
+#undef X
+};
+
+static void assert_has_remedy(const struct planted_row *row, json_t *finding) {
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(remedies); i++) {
+    if (strcmp(remedies[i].program, row->program) != 0 || strcmp(remedies[i].what, row->what) != 0) continue;
+    if (strcmp(remedies[i].kind, row->kind) == 0 && !strstr(pto_json_text(finding, "remedy"), remedies[i].part))
+      fail_msg("%s: no \"%s\" in \"%s\"", row->what, remedies[i].part, pto_json_text(finding, "remedy"));
+  }
+}
+
 /* The command, whose words have no spaces here, shows this kind again, or that nothing orders the two. */
 static void assert_shows_again(const struct planted_row *row, const char *kind, const char *command) {
   assert_int_equal(strncmp(command, "ptosim ", 7), 0);
@@ -211,6 +227,7 @@ static void test_found_by_judging(const struct planted_row *row) {
     assert_is_complete(finding);
     if (is_finding(row, finding)) shown = finding;
   }
+  assert_has_remedy(row, shown);
   assert_shows_again(row, row->kind, pto_json_text(shown, "command"));
   json_decref(root);
 }

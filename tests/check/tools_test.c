@@ -173,10 +173,11 @@ static void test_what_nothing_orders_is_found_with_the_line_to_add(void **state)
       assert_int_equal(found.tasks[0], 0);
       assert_int_equal(found.tasks[1], 1);
       assert_non_null(strstr(found.sentence, "(twice)"));
-      assert_string_equal(found.remedy, "add `after` task 0");
+      assert_string_equal(found.remedy, "add `after` task 0 to task 1: `.after = &task_0, .after_count = 1`");
       assert_string_equal(found.decided, "all orders");
       assert_int_equal(pto_findings_write(findings, "/tmp/pto_tools_findings.json", NULL, 0), PTO_OK);
-      assert_non_null(strstr(read_all("/tmp/pto_tools_findings.json"), "\"remedy\":\"add `after` task 0\""));
+      assert_non_null(strstr(read_all("/tmp/pto_tools_findings.json"),
+                             "\"remedy\":\"add `after` task 0 to task 1: `.after = &task_0, .after_count = 1`\""));
     }
     pto_findings_destroy(findings);
     pto_session_close(session);

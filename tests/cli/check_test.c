@@ -23,7 +23,7 @@ static void test_war_reuse_is_clean_under_exact_rules_and_has_findings_under_pto
   expect_said("under rules exact, 0 findings");
   assert_int_equal(pto_ptosim_run("check war_reuse --case short --deps pto"), 1);
   expect_said("WAR: task 2 (reader) param 0 reads buffer 1 (x) [0:16]; task 3 (writer) param 0 writes it [0:16]");
-  expect_said("no path under rules pto; add `after` task 2 (and ");
+  expect_said("no path under rules pto; add `after` task 2 to task 3: `.after = &task_2, .after_count = 1` (and ");
   assert_string_equal(pto_ptosim_last.err, "");
 }
 
@@ -82,7 +82,7 @@ static void test_what_orders_launches_is_given_to_the_launch(void **state) {
   for (int i = 0; i < 2; i++) {
     const char *verb = i ? "explore" : "check";
     assert_int_equal(pto_ptosim_run(format, verb, pto_ptosim_build(), "recorded_reuse", options[i]), 1);
-    expect_said("add `after` task 2 in the recording");
+    expect_said("add `after` task 2 to task 3 in the recording");
     assert_int_equal(pto_ptosim_run(format, verb, pto_ptosim_build(), "recorded_again", options[i]), 1);
     expect_said("add `after` task 3 to the launch of the recording, which is task 7");
   }
@@ -120,7 +120,8 @@ static void test_json_has_the_counts_and_each_finding_with_tasks_params_and_the_
   assert_int_equal(json_array_size(findings), pto_json_integer(root, "finding_count"));
   json_t *first = json_array_get(findings, 0);
   assert_string_equal(pto_json_text(first, "kind"), "WAR");
-  assert_string_equal(pto_json_text(first, "remedy"), "add `after` task 0");
+  assert_string_equal(pto_json_text(first, "remedy"),
+                      "add `after` task 0 to task 1: `.after = &task_0, .after_count = 1`");
   assert_int_equal(json_integer_value(json_array_get(json_object_get(first, "tasks"), 1)), 1);
   assert_int_equal(json_integer_value(json_array_get(json_object_get(first, "params"), 1)), 1);
   assert_string_equal(json_string_value(json_array_get(json_object_get(first, "extents"), 0)), "[0:4096]");
@@ -221,7 +222,8 @@ static void test_no_named_rule_is_blamed_where_none_would_order(void **state) {
   (void)state;
   assert_int_equal(pto_ptosim_run("check %s/planted/planted_manual.so --case war --deps pto", getenv("PTO_BUILD_DIR")),
                    1);
-  expect_said("no path under rules pto; add `after` task 0 [all orders]\n");
+  expect_said(
+      "no path under rules pto; add `after` task 0 to task 1: `.after = &task_0, .after_count = 1` [all orders]\n");
 }
 
 /* The lines of its lowering are none of who wrote the graph. */
@@ -252,7 +254,8 @@ static void test_why_tells_a_path_link_by_link_or_what_keeps_the_rules_from_one(
   expect_said("under rules pto: neither edge nor path");
   assert_int_equal(pto_ptosim_run("why war_reuse 2 3 --case short --deps pto"), 0);
   expect_said("rules pto have no edge from a read to a later write");
-  expect_said("the result depends on which of them comes first; add `after` task 2");
+  expect_said("the result depends on which of them comes first; add `after` task 2 to task 3: `.after = &task_2, "
+              ".after_count = 1`");
   assert_int_equal(pto_ptosim_run("why war_reuse 0 1 --case short"), 0);
   expect_said("both read");
   expect_said("no byte is the same");

@@ -93,7 +93,8 @@ static void test_orders_of_a_contexts_tasks_are_explored(void **state) {
   assert_non_null(strstr(pto_ptosim_last.out, found));
   explore_contexts(1, "--deps pto --schedules 5 --set write=true");
   assert_non_null(strstr(pto_ptosim_last.out, "task 1 (copy) ran after host access 1 of the orchestration"));
-  assert_non_null(strstr(pto_ptosim_last.out, "; let the orchestration first read an element that task 1 writes, or"));
+  assert_non_null(strstr(pto_ptosim_last.out, "; let the orchestration first read an element that task 1 writes, "
+                                              "`pto_read_element(rt, &t, index, &value)`, or"));
   assert_non_null(strstr(pto_ptosim_last.out, "5 schedules, 1 distinct order, 35 decisions, 3 differ"));
   explore_contexts(1, "--deps pto --all");
   assert_non_null(strstr(pto_ptosim_last.out, "2 of 2 orders, all ("));

@@ -140,7 +140,8 @@ static void test_check_and_why_take_it(void **state) {
                                   "--assume-zero",
                                   pto_ptosim_build()),
                    1);
-  assert_non_null(strstr(pto_ptosim_last.out, "; add `after` task 0 [this order]\n"));
+  assert_non_null(strstr(pto_ptosim_last.out,
+                         "; add `after` task 0 to task 1: `.after = &task_0, .after_count = 1` [this order]\n"));
   assert_null(strstr(pto_ptosim_last.out, " [all orders]\n"));
   assert_int_equal(pto_ptosim_run("why bgemm 0 1 --no-compute"), 0);
 }

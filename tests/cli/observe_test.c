@@ -66,12 +66,14 @@ static void test_what_another_block_writes_is_told_as_that_for_each_block(void *
 }
 
 static void test_a_promise_that_is_not_kept_has_a_remedy(void **state) {
-  static const char *const cases[][2] = {{"planted_kernels.so --case not_in_place", "take PTO_KERNEL_IN_PLACE out"},
-                                         {"planted_promises.so --case by_core", "take `args->core->block_index` in"},
-                                         {"planted_kernels.so --case sum_lost", "add with `+=`, or declare it OUTPUT"},
-                                         {"planted_kernels.so --case by_address", "compute with elements and offsets"},
-                                         {"planted_promises.so --case by_clock", "pass what is to vary as a scalar"},
-                                         {"planted_promises.so --case local_over", "`.local_bytes = 128`"}};
+  static const char *const cases[][2] = {
+      {"planted_kernels.so --case not_in_place", "take PTO_KERNEL_IN_PLACE out"},
+      {"planted_promises.so --case by_core", "take `args->core->block_index` in"},
+      {"planted_kernels.so --case sum_lost",
+       "add with `+=`, or declare param 1 OUTPUT: `.mode = PTO_OUTPUT` in the kernel's list"},
+      {"planted_kernels.so --case by_address", "compute with elements and offsets"},
+      {"planted_promises.so --case by_clock", "pass what is to vary as a scalar"},
+      {"planted_promises.so --case local_over", "`.local_bytes = 128`"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     pto_ptosim_run("check %s/planted/%s --observe --json -", pto_ptosim_build(), cases[i][0]);
     json_t *root = pto_ptosim_parse(pto_ptosim_last.out);
@@ -199,12 +201,14 @@ static void test_what_a_kernel_declares_and_does_not_need_is_a_note(void **state
       {"only_written",
        "unneeded: kernel twice_inout declares param 1 y (inout), and each of its calls writes all of it "
        "and reads nothing of what was there; the first is task 1; submitted at planted_declared.c:"},
-      {"only_written", "; declare param 1 OUTPUT [sampled]\n"},
+      {"only_written",
+       "; declare param 1 OUTPUT: `.mode = PTO_OUTPUT` in the kernel's list, `pto_output` in its submits [sampled]\n"},
       {"often_written", "reads nothing of what was there (its first 256 were asked); the first is task 1"},
       {"only_read", "none of its calls writes it"},
       {"sum_left", "none of its calls adds to it; the first is task 1; submitted at planted_declared.c:"},
       {"sum_left", "; leave param 1 out [sampled]\n"},
-      {"sum_looked_at", "; declare param 0 INPUT [sampled]\n"},
+      {"sum_looked_at",
+       "; declare param 0 INPUT: `.mode = PTO_INPUT` in the kernel's list, `pto_input` in its submits [sampled]\n"},
       {"never_waits", "declares PTO_KERNEL_WAITS, and none of its calls makes one of pto/core.h"},
       {"turns_untaken", "; take PTO_KERNEL_TURNS out of its flags [sampled]\n"},
       {"part_filled",

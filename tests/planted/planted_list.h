@@ -360,6 +360,44 @@
   X("planted_pipeline", "slot_given_early", PLANTED_OBSERVE, "cores", 1, 1, PLANTED_ANY, PLANTED_ANY)                  \
   X("planted_pipeline", "slot_given_early", PLANTED_EXPLORE, "order", 1, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)
 
+/* What remedies have to say, beside the row of the same program, bug and kind: X(program, what of it, kind, part of the
+ * remedy).  Each line was put into its program: it compiled, and nothing was found any more. */
+#define PLANTED_REMEDY_LIST(X)                                                                                         \
+  X("planted_manual", "raw", "RAW", "add `after` task 0 to task 1: `.after = &task_0, .after_count = 1`")              \
+  X("planted_manual", "one_of_two", "RAW", "`.after = (const struct pto_task[]){task_0, task_1}, .after_count = 2`")   \
+  X("planted_manual", "barrier_short", "RAW",                                                                          \
+    "`.after = (const struct pto_task[]){task_3, task_2}, .after_count = 2`")                                          \
+  X("planted_held", "read_between", "order",                                                                           \
+    "add `after` task 1 to task 2: `.after = (const struct pto_task[]){task_0, task_1}, .after_count = 2`")            \
+  X("planted_kernels", "narrow_view", "write outside",                                                                 \
+    "let param 0 have them too, `pto_tensor_view(&x, (const uint64_t[]){0, 0}, (const uint64_t[]){4, 16})`")           \
+  X("planted_kernels", "dense_read", "read outside", "`pto_tensor_view(&x, (const uint64_t[]){0, 0}, (")               \
+  X("planted_kernels", "wrong_dtype", "write outside", "`pto_tensor_view(&x, (const uint64_t[]){2, 0}, (")             \
+  X("planted_kernels", "undeclared", "read outside",                                                                   \
+    "touch them through one more, `{.name = \"part\", .mode = PTO_INPUT}` in the kernel's list and "                   \
+    "`pto_input(&part)` in its submits, part being `pto_tensor_view(&x, ")                                             \
+  X("planted_kernels", "undeclared", "address",                                                                        \
+    "pass a tensor in its place: `.mode = PTO_INPUT` in the kernel's list, `pto_input(&x)` in its submits")            \
+  X("planted_blocks", "peek_behind", "order",                                                                          \
+    "let the orchestration first read an element that task 0 writes, `pto_read_element(rt, &t, index, &value)`")       \
+  X("planted_blocks", "filled_again", "order",                                                                         \
+    "let the orchestration first read an element that task 0 writes, `pto_read_element(rt, &t, index, &value)`")       \
+  X("planted_pto", "host_write", "WAR",                                                                                \
+    "read an element that task 0 writes first, which waits for it: `pto_read_element(rt, &t, index, &value)`")         \
+  X("planted_kernels", "recycled", "read outside", ", t being all of buffer 2")                                        \
+  X("planted_kernels", "input_written", "write input",                                                                 \
+    "declare param 0 INOUT: `.mode = PTO_INOUT` in the kernel's list, `pto_inout` in its submits")                     \
+  X("planted_kernels", "output_read", "read output",                                                                   \
+    "`.size = sizeof(struct pto_launch), .initial = &(const struct pto_initial){.param = 1}, .initial_count = 1`")     \
+  X("planted_kernels", "tail_left", "not written",                                                                     \
+    "`.size = sizeof(struct pto_launch), .initial = &(const struct pto_initial){.param = 0}, .initial_count = 1`")     \
+  X("planted_kernels", "sum_lost", "mode",                                                                             \
+    "declare param 1 OUTPUT: `.mode = PTO_OUTPUT` in the kernel's list, `pto_output` in its submits")                  \
+  X("planted_layouts", "broadcast_dense", "read outside",                                                              \
+    "let param 0 have them too, `pto_tensor_view(&x, (const uint64_t[]){3, 0}, (const uint64_t[]){4, 16})`")           \
+  X("planted_blocks", "added_blocks", "blocks",                                                                        \
+    "declare param 0 ACCUMULATE: `.mode = PTO_ACCUMULATE` in the kernel's list, `pto_accumulate` in its submits")
+
 #define PLANTED_LIST(X)                                                                                                \
   PLANTED_MANUAL_LIST(X)                                                                                               \
   PLANTED_HELD_LIST(X)                                                                                                 \
