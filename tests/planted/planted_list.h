@@ -361,7 +361,8 @@
   X("planted_pipeline", "slot_given_early", PLANTED_EXPLORE, "order", 1, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)
 
 /* What remedies have to say, beside the row of the same program, bug and kind: X(program, what of it, kind, part of the
- * remedy).  Each line was put into its program: it compiled, and nothing was found any more. */
+ * remedy).  Each line was put into its program and compiled.  Nothing was found any more, but of `recycled`, whose
+ * memory no task may have; of `address` the whole remedy was not tried by itself. */
 #define PLANTED_REMEDY_LIST(X)                                                                                         \
   X("planted_manual", "raw", "RAW", "add `after` task 0 to task 1: `.after = &task_0, .after_count = 1`")              \
   X("planted_manual", "one_of_two", "RAW", "`.after = (const struct pto_task[]){task_0, task_1}, .after_count = 2`")   \
