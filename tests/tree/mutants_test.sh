@@ -71,7 +71,7 @@ thrice: in a header
 alone: in a header that nothing includes
   sim/alone.h
   s/x \* 2/x * 3/
-unseen: what no test looks at
+unseen: what no test looks at, "\" and all
   runtime/task/most.c
   s/int best = x\[0\]/int best = -1/
 unreached: what no test runs
