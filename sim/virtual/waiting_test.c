@@ -179,6 +179,14 @@ static void test_what_it_states_while_it_runs_takes_half_too(void **state) {
   expect_span(0, 0, 13, 98);
 }
 
+static void test_bytes_that_it_moves_while_it_runs_are_half_too(void **state) {
+  (void)state;
+  GIVE(0, 0, 0, {MOVE, 0, 1000}); /* 1 ps a byte */
+  send(&waits, NULL, 1, 0);
+  expect_completion(0, 0);
+  expect_span(0, 0, 13, 513);
+}
+
 static void test_a_signal_that_is_there_costs_what_one_that_comes_costs(void **state) {
   (void)state;
   GIVE(0, 0, 0, {SIGNAL, PTO_ROLE_AIV0, 1}, {WORK, 0, 40}, {SIGNAL, PTO_ROLE_AIV0, 1});
@@ -284,6 +292,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       CASE(test_an_element_takes_its_way_in_its_wait_and_its_way_out),
       cmocka_unit_test_setup_teardown(test_what_it_states_while_it_runs_takes_half_too, set_up_half, tear_down),
+      cmocka_unit_test_setup_teardown(test_bytes_that_it_moves_while_it_runs_are_half_too, set_up_half, tear_down),
       CASE(test_a_signal_that_is_there_costs_what_one_that_comes_costs),
       CASE(test_room_in_a_fifo_is_waited_for),
       CASE(test_all_go_on_from_a_barrier_when_the_last_has_come),

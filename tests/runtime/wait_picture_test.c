@@ -67,6 +67,7 @@ static void after_manual_scope(struct fixture *f) {
   expect_text("its oldest, task 1 (logged, COMPLETED)");
   expect_text("waits for the end of scope 1 (depth 1, manual, keeps 3 tasks and 0 bytes of ring 1)");
   assert_null(find_link("task0", "scope0")); /* no task waits for it */
+  assert_int_equal(picture->tasks[picture->rings[0].oldest].number, 0); /* but it is the oldest of its ring */
 }
 
 static int nested_scopes(struct pto_runtime *rt, struct fixture *f) {
