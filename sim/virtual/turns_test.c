@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The turns of a scheduler against a list of its cores: how long one takes, and when each core is looked at. */
+/* The turns of a scheduler against a list of its cores: how long one takes, and when the look at each core is over. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ static void check(const struct pto_turns *turns, const bool is_running[CORES]) {
   assert_int_equal(turns->length_ps, LOOP_PS + looks * LOOK_PS);
 }
 
-static void test_a_core_is_looked_at_behind_those_before_it_that_run_something(void **state) {
+static void test_the_look_at_a_core_comes_behind_those_at_running_ones_before_it(void **state) {
   uint64_t words[(CORES + 63) / 64];
   bool is_running[CORES] = {false};
   struct pto_turns turns = {.loop_ps = LOOP_PS, .look_ps = LOOK_PS, .is_running = words};
@@ -40,7 +40,7 @@ static void test_a_core_is_looked_at_behind_those_before_it_that_run_something(v
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_a_core_is_looked_at_behind_those_before_it_that_run_something),
+      cmocka_unit_test(test_the_look_at_a_core_comes_behind_those_at_running_ones_before_it),
   };
   return cmocka_run_group_tests_name("turns", tests, NULL, NULL);
 }

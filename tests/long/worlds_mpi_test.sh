@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# Random programs of several ranks (world/world_random_test.c) in two processes, under each mpirun that is there: 100 000 of them, an
-# hour, with MPICH 3000, or PTO_RANDOM_WORLDS.  The plug-in is built for the launcher, as no other MPI's works: MPICH's by mpicc.mpich.
+# Random programs of several ranks (world/world_random_test.c) in two processes, under each mpirun that is there: 100 000 of them, two
+# minutes of an idle machine, with MPICH 3000, or PTO_RANDOM_WORLDS.  The plug-in is built for the launcher, as no other MPI's works:
+# MPICH's by mpicc.mpich.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 build=${PTO_BUILD_DIR:-build}

@@ -66,7 +66,7 @@ static void after_manual_scope(struct fixture *f) {
   assert_int_equal(task_of(1)->calls_left, 0);
   expect_text("its oldest, task 1 (logged, COMPLETED)");
   expect_text("waits for the end of scope 1 (depth 1, manual, keeps 3 tasks and 0 bytes of ring 1)");
-  assert_null(find_link("task0", "scope0")); /* no task waits for it */
+  assert_null(find_link("task0", "scope0"));                            /* no task waits for it */
   assert_int_equal(picture->tasks[picture->rings[0].oldest].number, 0); /* but it is the oldest of its ring */
 }
 
