@@ -498,8 +498,7 @@ void pto_observe_report_addresses(struct pto_observation *o) {
     struct pto_observe_text remedy = {.bytes = ""};
     SAY(&remedy,
         "pass a tensor in its place: `.mode = PTO_INPUT` in the kernel's list, `pto_input(&%s)` in its submits, or "
-        "INOUT "
-        "where the kernel writes it",
+        "INOUT where the kernel writes it",
         object.array ? object.array->name : "t");
     if (!object.array) SAY(&remedy, "; t being that of %s", object.name);
     pto_observe_add(o, PTO_FINDING_ADDRESS, &param, object.name, remedy.bytes, &o->call.task, &text);
