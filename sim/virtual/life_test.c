@@ -74,31 +74,8 @@ static int stuck_run(const struct pto_kernel_args *args) {
   return 0;
 }
 
-static void test_the_watchdog_reports_a_kernel_that_does_not_come_back(void **state) {
-  struct pto_chip chip = pto_script_chip(1, 1);
-  struct pto_error error;
-  struct pto_port *port;
-  struct pto_completion completion;
-  const struct pto_engine_config config = {.chip = &chip, .timeout_ms = 8, .on_timeout = take_report};
-  pto_script_reset();
-  assert_int_equal(pto_engine_virtual_create(&config, &port, &error), PTO_OK);
-  assert_int_equal(port->ops->begin_run(port, NULL, 0), PTO_OK);
-  struct pto_message message = pto_script_message(2, 1, 0, 0);
-  message.run = stuck_run;
-  port->ops->dispatch(port, &message, 0, NULL);
-  port->ops->wait(port);
-  assert_int_equal(port->ops->poll(port, &completion, 1), 1);
-  assert_non_null(strstr(report, "task 0 (script)"));
-  port->ops->end_run(port);
-  port->ops->destroy(port);
-}
-
-static int return_run(const struct pto_kernel_args *args) {
-  (void)args;
-  return 0;
-}
-
-static void test_the_watchdog_reports_no_kernel_that_has_come_back(void **state) {
+/* One kernel under a watchdog, and then so long without one; `report` is what the watchdog said. */
+static void run_watched(int (*run)(const struct pto_kernel_args *), uint32_t rest_ms) {
   struct pto_chip chip = pto_script_chip(1, 1);
   struct pto_error error;
   struct pto_port *port;
@@ -109,13 +86,27 @@ static void test_the_watchdog_reports_no_kernel_that_has_come_back(void **state)
   assert_int_equal(pto_engine_virtual_create(&config, &port, &error), PTO_OK);
   assert_int_equal(port->ops->begin_run(port, NULL, 0), PTO_OK);
   struct pto_message message = pto_script_message(2, 1, 0, 0);
-  message.run = return_run;
+  message.run = run;
   port->ops->dispatch(port, &message, 0, NULL);
   port->ops->wait(port);
   assert_int_equal(port->ops->poll(port, &completion, 1), 1);
-  (void)nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL); /* in which a wrong one would be told */
+  (void)nanosleep(&(struct timespec){.tv_nsec = rest_ms * 1000000L}, NULL);
   port->ops->end_run(port);
   port->ops->destroy(port); /* which ends the watchdog */
+}
+
+static void test_the_watchdog_reports_a_kernel_that_does_not_come_back(void **state) {
+  run_watched(stuck_run, 0);
+  assert_non_null(strstr(report, "task 0 (script)"));
+}
+
+static int return_run(const struct pto_kernel_args *args) {
+  (void)args;
+  return 0;
+}
+
+static void test_the_watchdog_reports_no_kernel_that_has_come_back(void **state) {
+  run_watched(return_run, 100); /* in which a wrong one would be told */
   assert_string_equal(report, "");
 }
 
