@@ -123,6 +123,24 @@ static void a_region_over_all_tiles_finds_every_one(void **state) {
     }
 }
 
+/* A submit has so many tensors, and a predicate. */
+static void each_region_of_a_submit_may_meet_every_entry(void **state) {
+  const uint32_t count = 64;
+  struct fixture f;
+  make(&f, count * 2, count);
+  const uint32_t space = tiled_space(&f, TILING_LINES, count);
+  for (uint32_t i = 0; i < count; i++) {
+    struct pto_region r = tile(TILING_LINES, i, count);
+    enter(&f, space, &r, PTO_TAG_READ);
+  }
+  const struct pto_region all = box(0, tile(TILING_LINES, count - 1, count).end, 1, 0);
+  f.map.hit_count = 0;
+  for (uint32_t i = 0; i < PTO_MAX_TENSORS + 1; i++) pto_access_map_search(&f.map, space, &all, 0, NULL);
+  assert_int_equal(f.map.hit_count, (PTO_MAX_TENSORS + 1) * count);
+  assert_true((uint64_t)((char *)f.map.buckets - (char *)f.map.hits) >= f.map.hit_count * sizeof *f.map.hits);
+  drop(&f);
+}
+
 /* As a write does that covers what was there: between the search and the insert, the last entry of the class that was
  * found goes, or of the space. */
 static void a_region_finds_its_place_where_what_it_covers_was_the_last_of_its_class(void **state) {
@@ -265,6 +283,7 @@ int main(void) {
       cmocka_unit_test(regions_of_more_than_two_dimensions_keep_all_of_them),
       cmocka_unit_test(a_lookup_among_disjoint_tiles_tries_at_most_two_candidates_however_many_are_live),
       cmocka_unit_test(a_region_over_all_tiles_finds_every_one),
+      cmocka_unit_test(each_region_of_a_submit_may_meet_every_entry),
       cmocka_unit_test(a_region_finds_its_place_where_what_it_covers_was_the_last_of_its_class),
       cmocka_unit_test(walks_across_the_wrap_of_their_stamps_meet_every_entry_once),
       cmocka_unit_test(a_region_longer_than_the_cells_of_a_class_begins_its_own),

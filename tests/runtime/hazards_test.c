@@ -531,6 +531,25 @@ static void test_the_host_waits_and_makes_no_edges(void **state) {
   fixture_close(&fixture);
 }
 
+static int tiles_then_one_across(struct pto_runtime *rt, struct fixture *f) {
+  static const uint64_t counts[] = {0, 1, 1, 3}; /* the own entry where there is one, and what shares a byte */
+  const struct pto_tensor tiles[] = {fixture_bytes(f, 0, 64), fixture_bytes(f, 0, 64), fixture_bytes(f, 64, 64),
+                                     fixture_bytes(f, 32, 64)};
+  for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(tiles); i++) {
+    struct pto_stats stats = {.size = sizeof stats};
+    fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &tiles[i]), PTO_OK);
+    pto_runtime_stats(rt, &stats);
+    assert_int_equal(stats.lookups, i + 1);
+    assert_int_equal(stats.candidates, counts[i]);
+  }
+  return 0;
+}
+static void test_candidates_are_the_entries_whose_overlap_had_to_be_decided(void **state) {
+  (void)state;
+  run_exact(tiles_then_one_across);
+  fixture_close(&fixture);
+}
+
 #define TEST(name) cmocka_unit_test_setup(name, setup)
 
 int main(void) {
@@ -559,6 +578,7 @@ int main(void) {
       TEST(test_recycled_memory_of_a_dead_buffer_orders_nothing),
       TEST(test_readers_of_a_long_lived_tensor_cost_no_more_edges_than_the_window_has_slots),
       TEST(test_the_host_waits_and_makes_no_edges),
+      TEST(test_candidates_are_the_entries_whose_overlap_had_to_be_decided),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
