@@ -179,7 +179,7 @@ void pto_l2_cache_use(struct pto_l2_cache *cache, uint64_t lo, uint64_t hi, bool
   PTO_ASSERT(lo < hi && hi - lo <= cache->bytes);
   for (uint64_t at = lo; at < hi; at = p[before].hi) {
     while (PTO_UNLIKELY(cache->in_tree + 4 > PTO_L2_PIECES)) {
-      if (p[NONE].newer == before) before = NONE;
+      PTO_ASSERT(p[NONE].newer != before); /* which is the newest but for what was split from it */
       evict_oldest(cache, UINT64_MAX, traffic);
     }
     const uint32_t piece = use_from(cache, at, hi, is_written, &missed);
