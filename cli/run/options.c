@@ -3,7 +3,6 @@
 
 #include <pto/world.h>
 
-#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
@@ -13,7 +12,9 @@
 #include <sys/stat.h>
 
 #include <check/session/subject.h>
+#include <cli/run/command.h>
 #include <cli/run/shared.h>
+#include <cli/run/values.h>
 #include <runtime/deps/rules.h>
 #include <runtime/join/defaults.h>
 #include <runtime/sched/policy.h>
@@ -21,65 +22,14 @@
 #include <sim/chips/chip.h>
 #include <sim/chips/chip_files.h>
 #include <sim/engine/engine.h>
-#include <sim/virtual/jitter.h>
 #include <runtime/base/base.h>
 #include <runtime/base/text.h>
 #include <runtime/base/closest.h>
-#include <runtime/base/grow.h>
 
 #define DEFAULT_TIMEOUT_MS 60000u
 #define MOST_ROUNDS 1000000u
 #define MOST_LONGER 4u  /* options told of those that a word is short for */
 #define FIRST_VALUE 256 /* what getopt_long answers for the first option; beyond all characters */
-
-/* ---- values ---- */
-
-int pto_parse_u64(const char *text, uint64_t least, uint64_t most, uint64_t *value, struct pto_error *error) {
-  char *end;
-  errno = 0;
-  uint64_t number = strtoull(text, &end, 10);
-  /* strtoull takes blanks and a minus; we do not. */
-  if (text[0] < '0' || text[0] > '9' || *end || errno || number < least || number > most)
-    return pto_error_set(error, PTO_EINVAL, "\"%s\" is no number from %" PRIu64 " to %" PRIu64, text, least, most);
-  *value = number;
-  return PTO_OK;
-}
-
-int pto_parse_bytes(const char *text, uint64_t *bytes, struct pto_error *error) {
-  char *end;
-  errno = 0;
-  uint64_t number = strtoull(text, &end, 10);
-  uint32_t shift = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
-  if (text[0] < '0' || text[0] > '9' || end[shift > 0] || errno || number > UINT64_MAX >> shift)
-    return pto_error_set(error, PTO_EINVAL, "\"%s\" is no number of bytes (a suffix K, M or G is fine)", text);
-  *bytes = number << shift;
-  return PTO_OK;
-}
-
-int pto_parse_double(const char *text, double *value, struct pto_error *error) {
-  char *end;
-  double number = strtod(text, &end);
-  if (end == text || *end || !isfinite(number) || number < 0)
-    return pto_error_set(error, PTO_EINVAL, "\"%s\" is no finite number of at least 0", text);
-  *value = number;
-  return PTO_OK;
-}
-
-int pto_parse_jitter(const char *text, uint32_t *ppm, struct pto_error *error) {
-  char *end;
-  const double percent = strtod(text, &end), most = PTO_JITTER_MOST_PPM / 1e4;
-  if (end == text || strcmp(end, "%") != 0 || !(percent >= 0 && percent <= most))
-    return pto_error_set(error, PTO_EINVAL, "\"%s\" is nothing from 0%% to %g%%, such as 5%% or 0.5%%", text, most);
-  *ppm = (uint32_t)lround(percent * 1e4);
-  return PTO_OK;
-}
-
-int pto_string_list_add(struct pto_string_list *list, const char *text, struct pto_error *error) {
-  const char **item = pto_grow(&list->items, &list->count, &list->capacity, sizeof *item);
-  if (!item) return pto_error_set(error, PTO_ENOMEM, "out of memory");
-  *item = text;
-  return PTO_OK;
-}
 
 /* ---- what options store ---- */
 
@@ -420,51 +370,11 @@ static void make_table(const struct pto_option_spec *extra, struct option *table
   *table = (struct option){0};
 }
 
-/* As a shell takes it for one word: in quotes where it would see more in it.  The caller's; NULL without memory. */
-static char *shell_word(const char *word) {
-  static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./=,:+-@%";
-  if (word[0] && !word[strspn(word, plain)]) return strdup(word);
-  char *text = malloc(4 * strlen(word) + 3), *to = text;
-  if (!text) return NULL;
-  *to++ = '\'';
-  for (; *word; word++) {
-    if (*word == '\'') to = stpcpy(to, "'\\'"); /* ends the quotes, and a quote; the next one begins them again */
-    *to++ = *word;
-  }
-  strcpy(to, "'");
-  return text;
-}
-
-/* A word more; NULL from where memory runs out, which the parse tells in the end. */
-static void note_word(char **command, const char *name, const char *value) {
-  char *word = value ? shell_word(value) : NULL, *longer = NULL;
-  if (*command && (!value || word) &&
-      asprintf(&longer, "%s%s%s%s%s%s", *command, **command && name ? " " : "", name ? "--" : "", name ? name : "",
-               (**command || name) && word ? " " : "", word ? word : "") < 0)
-    longer = NULL;
-  free(word);
-  free(*command);
-  *command = longer;
-}
-
-/* What only tells of a run is not part of it. */
-static bool is_of_telling(const char *name) {
-  static const char *const names[] = {"stats",           "no-gains",    "json", "sarif",  "junit", "quiet", "help",
-                                      "counters",        "counters-by", "dump", "output", "save",
-#define X(name, option, argument, help, record, write) option,
-                                      PTO_EXPORT_LIST(X)
-#undef X
-  };
-  for (size_t i = 0; i < PTO_ARRAY_LENGTH(names); i++)
-    if (strcmp(names[i], name) == 0) return true;
-  return false;
-}
-
 /* Words behind the program's are of the verb. */
 static int take_program(struct pto_run_options *options, const char *word, struct pto_error *error) {
   pto_shared_note(options, "%s", word);
-  note_word(&options->again, NULL, word);
-  if (options->programs.count == 0) note_word(&options->subject, NULL, word);
+  pto_command_add(&options->again, NULL, word);
+  if (options->programs.count == 0) pto_command_add(&options->subject, NULL, word);
   return pto_string_list_add(&options->programs, word, error);
 }
 
@@ -476,9 +386,9 @@ static int take_option(size_t index, int argc, char **argv, const struct pto_opt
   const char *value = spec->argument ? optarg : NULL;
   options->given[index] = true;
   pto_shared_note_option(options, spec->name, value);
-  if (!is_of_telling(spec->name)) note_word(&options->again, spec->name, value);
-  if (is_common && !is_of_telling(spec->name) && (spec->takers & JUDGE_PROGRAM) == JUDGE_PROGRAM)
-    note_word(&options->subject, spec->name, value);
+  if (!pto_command_only_tells(spec->name)) pto_command_add(&options->again, spec->name, value);
+  if (is_common && !pto_command_only_tells(spec->name) && (spec->takers & JUDGE_PROGRAM) == JUDGE_PROGRAM)
+    pto_command_add(&options->subject, spec->name, value);
   const int status = take_values(spec, is_common ? options : extra_target, argc, argv, &reason);
   return status ? pto_error_set(error, status, "--%s: %s", spec->name, reason.sentence) : PTO_OK;
 }
@@ -586,7 +496,7 @@ int pto_run_options_parse(enum pto_verb_id verb, int argc, char **argv, const st
   }
   const char *refused = options->help ? NULL : find_refused(options, verb);
   const bool names_chip = options->programs.count > 0 && pto_subject_names_chip(options->programs.items[0]);
-  if (!options->chip && !names_chip) note_word(&options->again, "chip", pto_chip_name_at(0));
+  if (!options->chip && !names_chip) pto_command_add(&options->again, "chip", pto_chip_name_at(0));
   if ((AGAIN >> verb & 1 && !options->again) || !options->subject)
     return pto_error_set(error, PTO_ENOMEM, "no memory for the command");
   if (!refused) return set_chip(verb, options, error);

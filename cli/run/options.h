@@ -20,6 +20,7 @@
 #include <stddef.h>
 
 #include <cli/main/verb.h>
+#include <cli/run/values.h>
 #include <pto/runtime.h>
 #include <report/export/export.h>
 #include <report/file/shard.h>
@@ -27,12 +28,6 @@
 
 #define PTO_OPTION_SPECS_MAX 96
 #define PTO_HARDWARE_CHIP "a2a3" /* the chip of verbs that tell of hardware, where none is named */
-
-/* A list of strings that grows. */
-struct pto_string_list {
-  const char **items;
-  size_t count, capacity;
-};
 
 struct pto_run_options {
   struct pto_string_list programs;      /* what is no option; the model of --model first */
@@ -128,16 +123,5 @@ bool pto_run_options_take_stdout(const struct pto_run_options *options);
 bool pto_run_options_has(enum pto_verb_id verb, const char *name);
 /* The options of the verb, one a line, for --help. */
 void pto_run_options_help(enum pto_verb_id verb, const struct pto_option_spec *extra);
-
-/* "4M" is 4194304; K, M and G stand for 2^10, 2^20 and 2^30.  PTO_OK, or PTO_EINVAL. */
-PTO_MUST_CHECK int pto_parse_bytes(const char *text, uint64_t *bytes, struct pto_error *error);
-/* A decimal number from `least` to `most`. */
-PTO_MUST_CHECK int pto_parse_u64(const char *text, uint64_t least, uint64_t most, uint64_t *value,
-                                 struct pto_error *error);
-/* A finite number ≥ 0. */
-PTO_MUST_CHECK int pto_parse_double(const char *text, double *value, struct pto_error *error);
-/* "5%" is 50000 and "0.5%" is 5000 millionths; at most PTO_JITTER_MOST_PPM. */
-PTO_MUST_CHECK int pto_parse_jitter(const char *text, uint32_t *ppm, struct pto_error *error);
-PTO_MUST_CHECK int pto_string_list_add(struct pto_string_list *list, const char *text, struct pto_error *error);
 
 #endif
