@@ -57,6 +57,31 @@ static void test_scopes_are_kept_with_kind_parent_and_the_tasks_submitted_while_
   fixture_close(&fixture);
 }
 
+/* ---- addresses in scalars ---- */
+
+static const uint32_t address_at[] = {0, 63, 64, 127};
+
+static int addresses(struct pto_runtime *rt, struct fixture *f) {
+  const struct pto_tensor declared = fixture_bytes(f, 0, 64);
+  fixture_bytes(f, 64, 64); /* registered too */
+  const struct pto_launch launch = {.aiv0 = fixture_kernel("is")};
+  for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(address_at); i++) {
+    const struct pto_param params[] = {pto_input(&declared), pto_scalar_u64((uintptr_t)f->memory + address_at[i])};
+    fixture_expect(rt, pto_submit(rt, &launch, params, 2, NULL), PTO_OK);
+  }
+  return 0;
+}
+
+static void test_a_scalar_that_is_an_address_counts_where_no_parameter_declares_the_byte(void **state) {
+  (void)state;
+  const struct pto_trace *trace = record_of(addresses, PTO_RECORD_GRAPH);
+  for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(address_at); i++) {
+    const struct pto_trace_task *task = pto_trace_log_at(&trace->tasks, i);
+    assert_int_equal(task->address_count, address_at[i] >= 64);
+  }
+  fixture_close(&fixture);
+}
+
 /* ---- the host ---- */
 
 static int host_accesses(struct pto_runtime *rt, struct fixture *f) {
@@ -205,6 +230,7 @@ static void test_graph_and_timeline_have_the_parts_of_submits_in_real_time(void 
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_scopes_are_kept_with_kind_parent_and_the_tasks_submitted_while_they_were_open),
+      cmocka_unit_test(test_a_scalar_that_is_an_address_counts_where_no_parameter_declares_the_byte),
       cmocka_unit_test(test_what_the_host_reads_and_writes_is_kept_with_its_bytes_buffer_and_place_among_the_tasks),
       cmocka_unit_test(test_a_tensor_without_gaps_that_the_host_moves_is_an_access_of_all_its_bytes),
       cmocka_unit_test(test_each_kind_of_submit_is_kept_with_the_place_of_its_call_and_the_same_place_twice_in_a_loop),
