@@ -35,7 +35,6 @@ int pto_runtime_fail(struct pto_runtime *rt, int status, const char *format, ...
 }
 
 bool pto_runtime_stops(struct pto_runtime *rt) {
-  if (!rt->config.stop) return false;
   atomic_store_explicit(&rt->config.stop->counted, rt->completed_count, memory_order_relaxed);
   if (!pto_stop_is_asked(rt->config.stop)) return false;
   pto_runtime_fail(rt, PTO_EINTERRUPTED, "interrupted after %llu tasks, of which %llu have completed",

@@ -269,7 +269,7 @@ void pto_space_note_table(struct pto_runtime *rt, uint32_t kind, const char *tab
 /* error.c, with refuse and fail */
 /* Of the task of that number, which lives in the slot; NULL: it has none. */
 const char *pto_runtime_slot_label(const struct pto_runtime *rt, uint32_t slot, uint64_t number);
-/* Says how far the run has come, and ends it where it is asked to (config.stop); whether it was. */
+/* Where config.stop is given: says how far the run has come, and ends it if it is asked to; whether it was. */
 bool pto_runtime_stops(struct pto_runtime *rt);
 const char *pto_param_mode_name(uint32_t mode);
 /* Writes "param 0 …, param 1 …" of a payload for the sentence of a failed kernel. */

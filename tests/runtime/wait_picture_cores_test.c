@@ -81,6 +81,8 @@ static void after_two(struct fixture *f) {
   expect_task(0, "waiter+waiter", PTO_TASK_RUNNING);
   assert_false(task_of(0)->has_failed); /* none did: they wait */
   assert_true(picture->cores[0].waits && picture->cores[1].waits);
+  assert_ptr_equal(&picture->tasks[picture->cores[0].task], task_of(0));
+  assert_ptr_equal(&picture->tasks[picture->cores[1].task], task_of(0));
   assert_int_equal(picture->cores[0].wait.waits_for, PTO_WAITS_FOR_ELEMENT);
   expect_text("AIC on core 0 waits for an element from AIV0 on core 1, which waits");
 }
@@ -200,6 +202,28 @@ static void after_no_core(struct fixture *f) {
   expect_path("*orchestration>task21>core0>core1>core0");
   expect_link("task21", "core0", "core");
   expect_task(21, "logged", PTO_TASK_READY);
+}
+
+/* The first block of a task is behind one AIV, and no AIV has a place for the second. */
+static int a_block_is_left(struct pto_runtime *rt, struct fixture *f) {
+  static struct pto_kernel kernel;
+  const uint64_t index = 0;
+  uint8_t value;
+  struct pto_tensor x = fixture_bytes(f, 0, 64), y = fixture_bytes(f, 1024, 64), z = fixture_bytes(f, 2048, 64);
+  kernel = waiting_kernel(three_in_a_circle);
+  const struct pto_launch launch = {.aic = &kernel, .aiv0 = &kernel, .aiv1 = &kernel}, aiv = {.aiv0 = &kernel},
+                          two_blocks = {.aiv0 = &kernel, .block_count = 2};
+  fixture_expect(rt, submit_waiting(rt, &launch, &x), PTO_OK);
+  fixture_expect(rt, submit_waiting(rt, &aiv, &y), PTO_OK);
+  fixture_expect(rt, submit_waiting(rt, &two_blocks, &z), PTO_OK);
+  return pto_read_element(rt, &z, &index, &value);
+}
+static void after_a_block(struct fixture *f) {
+  take(f, PTO_EDEADLOCK);
+  expect_task(2, "waiter", PTO_TASK_RUNNING);
+  expect_link("task1", "core1", "kernel");
+  expect_link("task2", "core2", "kernel");
+  expect_link("task2", "core1", "core");
 }
 
 static int write_under_a_reader(struct pto_runtime *rt, struct fixture *f) {
@@ -365,6 +389,11 @@ static const struct fixture_case cases[] = {
      .engine = "virtual",
      .status = PTO_EDEADLOCK,
      .after = after_no_core},
+    {.name = "a task leads to the core that has one of its blocks and to those that have no place for the others",
+     .body = a_block_is_left,
+     .engine = "virtual",
+     .status = PTO_EDEADLOCK,
+     .after = after_a_block},
     ON_BOTH("a host write waits for readers", .body = write_under_a_reader, .status = PTO_EDEADLOCK,
             .after = after_write),
     {.name = "a failure under a full ring shows the submit",
