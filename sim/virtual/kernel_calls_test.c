@@ -180,17 +180,35 @@ static void expect_twelve_here(struct pto_port *port) {
   for (uint32_t i = 0; i < 12; i++) assert_int_equal(next(port).status, 0);
 }
 
-static void test_calls_stay_once_a_kernel_waits(void **state) {
-  struct pto_port *port = begin(2, 2);
+static void send_waiting(struct pto_port *port) {
   struct pto_message message = pto_script_message(1, 1, 0, 0);
   pto_script_tasks[message.ticket].payload.kernels[1] = &wait_kernel;
   pto_script_tasks[message.ticket].payload.kernels[0] = NULL;
   pto_script_tasks[message.ticket].payload.first_role = message.role = 1;
   message.flags = PTO_MESSAGE_WAITS | PTO_MESSAGE_LAST;
   send(port, message, wait_run);
+}
+
+static void test_calls_stay_once_a_kernel_waits(void **state) {
+  struct pto_port *port = begin(2, 2);
+  send_waiting(port);
   assert_int_equal(next(port).status, 0);
   send_twelve(port);
   expect_twelve_here(port);
+  end(port);
+}
+
+/* The first call of the core is made by any thread, the last one here. */
+static void test_a_core_leaves_its_sentences_in_one_place_whoever_runs_it(void **state) {
+  struct pto_port *port = begin(2, 2);
+  send(port, pto_script_message(1, 10, 0, 0), write_run);
+  assert_int_equal(next(port).status, 0);
+  send_waiting(port);
+  assert_int_equal(next(port).status, 0);
+  send(port, pto_script_message(1, 10, 0, 3), NULL);
+  const struct pto_completion failed = next(port);
+  assert_int_equal(failed.status, 3);
+  assert_string_equal(port->ops->kernel_message(port, failed.core), "task 2 fails");
   end(port);
 }
 
@@ -359,6 +377,7 @@ int main(void) {
       cmocka_unit_test(test_a_completion_has_what_its_kernel_left),
       cmocka_unit_test(test_a_new_run_begins_after_all_calls),
       cmocka_unit_test(test_calls_stay_once_a_kernel_waits),
+      cmocka_unit_test(test_a_core_leaves_its_sentences_in_one_place_whoever_runs_it),
       cmocka_unit_test(test_calls_stay_once_the_orchestration_polls),
       cmocka_unit_test(test_calls_stay_where_they_are_metered),
       cmocka_unit_test(test_calls_are_not_made_where_kernels_are_skipped),
