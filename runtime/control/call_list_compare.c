@@ -83,7 +83,7 @@ static void say_tensor(const struct pto_call_list *list, uint64_t index, char *t
 
 static void say_param(const struct comparing *c, uint32_t index) {
   const struct pto_kernel *kernel = kernel_of(c->steps[1]);
-  const char *name = kernel && index < kernel->param_count ? kernel->params[index].name : NULL;
+  const char *name = kernel ? kernel->params[index].name : NULL;
   SAY(c->found, made, "param %" PRIu32 "%s%s = ", index, name ? " " : "", name ? name : "");
 }
 

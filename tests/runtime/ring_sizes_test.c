@@ -37,6 +37,23 @@ static int sizes_by_depth(struct pto_runtime *rt, struct fixture *f) {
   assert_memory_equal(stats.ring_heap_high_water_bytes, bytes, sizeof bytes);
   return pto_submit_barrier(rt, NULL, 0, NULL);
 }
+/* Depths 3 and 4 share the last ring. */
+static int own_of_a_shared_ring(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_scope_stats scope = {.size = sizeof scope};
+  for (uint32_t depth = 1; depth <= 4; depth++) {
+    fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_AUTO), PTO_OK);
+    struct pto_tensor t = fixture_managed(rt, 1024 * depth);
+    FIXTURE_DO(rt, .label = depth, .modes = "o", .tensors = {&t});
+    pto_scope_statistics(rt, &scope);
+    assert_int_equal(scope.depth, depth);
+    assert_int_equal(scope.tasks, 1);
+    assert_int_equal(scope.heap_bytes, 1024 * depth);
+  }
+  assert_int_equal(scope.window_used, 2);
+  assert_int_equal(scope.heap_used_bytes, 3 * 1024 + 4 * 1024);
+  for (uint32_t depth = 1; depth <= 4; depth++) fixture_expect(rt, pto_scope_end(rt), PTO_OK);
+  return 0;
+}
 static int heap_by_depth(struct pto_runtime *rt, struct fixture *f) {
   fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_AUTO), PTO_OK);
   struct pto_tensor t = fixture_managed(rt, 5120);
@@ -72,6 +89,7 @@ static const struct fixture_case cases[] = {
      .ring_heap_bytes = {0, 4096},
      .status = PTO_ESCOPE,
      .sentence = "ring 1: the scope holds 7 tasks, all that a window of 8 has room for"},
+    {.name = "a scope of a ring that it shares counts what is its own", .body = own_of_a_shared_ring},
     {.name = "an output that fits another ring does not fit a smaller one",
      .body = heap_by_depth,
      .heap_bytes = 8192,
