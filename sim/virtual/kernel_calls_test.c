@@ -199,7 +199,7 @@ static void test_calls_stay_once_a_kernel_waits(void **state) {
 }
 
 /* The first call of the core is made by any thread, the last one here. */
-static void test_a_core_leaves_its_sentences_in_one_place_whoever_runs_it(void **state) {
+static void test_a_core_leaves_its_sentences_in_one_place_on_any_thread(void **state) {
   struct pto_port *port = begin(2, 2);
   send(port, pto_script_message(1, 10, 0, 0), write_run);
   assert_int_equal(next(port).status, 0);
@@ -377,7 +377,7 @@ int main(void) {
       cmocka_unit_test(test_a_completion_has_what_its_kernel_left),
       cmocka_unit_test(test_a_new_run_begins_after_all_calls),
       cmocka_unit_test(test_calls_stay_once_a_kernel_waits),
-      cmocka_unit_test(test_a_core_leaves_its_sentences_in_one_place_whoever_runs_it),
+      cmocka_unit_test(test_a_core_leaves_its_sentences_in_one_place_on_any_thread),
       cmocka_unit_test(test_calls_stay_once_the_orchestration_polls),
       cmocka_unit_test(test_calls_stay_where_they_are_metered),
       cmocka_unit_test(test_calls_are_not_made_where_kernels_are_skipped),
