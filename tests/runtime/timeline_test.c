@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -74,6 +75,10 @@ static void test_no_moment_of_the_control_thread_is_both_of_a_submit_and_of_a_ke
       const struct pto_trace *trace = pto_runtime_trace(rt);
       assert_int_equal(pto_trace_dropped(trace), 0);
       if (workers == 1) assert_int_equal(trace->spans[0].count, TASKS);
+      for (uint32_t w = 0; w < workers; w++) { /* 0 is the control thread, which this one is */
+        assert_int_equal(trace->spans[w].writer_tid == (uint32_t)gettid(), w == 0);
+        if (trace->spans[w].count) assert_int_not_equal(trace->spans[w].writer_tid, 0);
+      }
       expect_apart(trace);
       pto_runtime_destroy(rt);
     }

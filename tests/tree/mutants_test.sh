@@ -12,7 +12,7 @@ holds 'each named mutant changes its source' scripts/mutants --build "$work/chec
 
 # ---- a small tree -------------------------------------------------------------------------------------------------------------
 tree=$work/tree
-mkdir -p "$tree"/{runtime/{tensor,memory,task,deps,sched},sim,tests/mutants,build/{obj,tests}/runtime/task}
+mkdir -p "$tree"/{runtime/{tensor,memory,task,deps,sched},sim,tests/mutants,build/{obj,tests}/{runtime/task,sim}}
 cd "$tree" || exit 1
 cat >sim/most.h <<'END'
 #define TIMES \
@@ -20,6 +20,11 @@ cat >sim/most.h <<'END'
 static inline int twice(int x) {
   return x * TIMES;
 }
+static inline int half(int x) { return x / 2; }
+END
+cat >sim/copied_test.c <<'END'
+#include <sim/most.h>
+int main(void) { return half(2) != 1; }
 END
 echo 'static inline int none(int x) { return x * 2; }' >sim/alone.h
 cat >runtime/task/most.c <<'END'
@@ -33,6 +38,8 @@ int most(const int *x, int count) {
 }
 int never(void);
 int never(void) { return 1; }
+int half_of(int x);
+int half_of(int x) { return half(x); }
 END
 cat >runtime/task/most_test.c <<'END'
 #include <stdio.h>
@@ -47,9 +54,9 @@ END
 echo 'int main(void) { return 0; }' >runtime/task/other_test.c
 # What scripts/coverage --reach says of it, but for another test, of which it says that it runs a macro, and a line that leaves no counters.
 mkdir build/reach
-printf '%s 0.01\n' runtime/task/other_test runtime/task/most_test >build/reach/tests
-printf 'runtime/task/most.c %s\n' '3 2' '4 2' '5 2' '6 2' '7' '8 2' '10' >build/reach/lines
-printf 'sim/most.h %s\n' '2 1' '3 2' '4 2' '5 2' >>build/reach/lines
+printf '%s 0.01\n' runtime/task/other_test runtime/task/most_test sim/copied_test >build/reach/tests
+printf 'runtime/task/most.c %s\n' '3 2' '4 2' '5 2' '6 2' '7' '8 2' '10' '12' >build/reach/lines
+printf 'sim/most.h %s\n' '2 1' '3 2' '4 2' '5 2' '6 3' >>build/reach/lines
 echo 'task/most.c relational :: if (x[i] > best) best = x[i]; :: an equal one is as good' >tests/mutants/equivalent.list
 cat >tests/mutants/named.list <<'END'
 # A comment.
@@ -68,6 +75,9 @@ endless: never comes back
 thrice: in a header
   sim/most.h
   s/^  2/  3/
+copied: in a function of a header of which a test has a copy
+  sim/most.h
+  s/x \/ 2/x \/ 3/
 alone: in a header that nothing includes
   sim/alone.h
   s/x \* 2/x * 3/
@@ -84,10 +94,10 @@ END
 has_lld() { command -v ld.lld >/dev/null; } # here another linker does too
 export MUTANT_CC=cc MUTANT_FLAGS='-I. -O1 -g0' MUTANT_LINK="cc $(has_lld && echo -fuse-ld=lld)" MUTANT_LIBS='' AR=ar MUTANT_REACH=build/reach
 compiled() { cc -I. -O1 -MMD -MP -c -o "build/obj/${1%.c}.o" "$1"; }
-compiled runtime/task/most.c && compiled runtime/task/most_test.c && compiled runtime/task/other_test.c && ar rcsP build/libpto.a build/obj/runtime/task/most.o &&
+compiled runtime/task/most.c && compiled runtime/task/most_test.c && compiled runtime/task/other_test.c && compiled sim/copied_test.c && ar rcsP build/libpto.a build/obj/runtime/task/most.o &&
   ar rcs build/libsupport.a && ar rcs build/libptotools.a && ar rcs build/libptosim.a && touch build/flags &&
   cc -o build/tests/runtime/task/most_test build/obj/runtime/task/most_test.o build/libpto.a &&
-  cc -o build/tests/runtime/task/other_test build/obj/runtime/task/other_test.o || exit 1
+  cc -o build/tests/runtime/task/other_test build/obj/runtime/task/other_test.o && cc -o build/tests/sim/copied_test build/obj/sim/copied_test.o || exit 1
 mutants() { "$top/scripts/mutants" --top "$tree" "$@"; }
 has_outcome() { # OUTCOME-AND-MORE, a line of the last run
   grep -qE "^$1" "$work/out"
@@ -103,6 +113,7 @@ holds 'an endless loop is noticed' has_outcome 'killed +endless +most_test: take
 holds 'a macro of a header changes all that includes it' has_outcome 'killed +thrice +most_test: test_the_most_is_found'
 holds 'a generated mutant is made again by its name' has_outcome '(killed|survived|same code) +task/most.c:5:constant'
 holds 'its line is changed as the name says' has_outcome 'killed +task/most.c:5:negate'
+holds "a function of a header changes a test's own copy too" leaves_with 0 mutants --only copied
 rm build/mutants/usual/* # what it takes is measured from here on
 sed -i '/^endless:/,+2d' tests/mutants/named.list
 holds 'a named survivor is an error' leaves_with 1 mutants --only unseen
@@ -197,7 +208,7 @@ if command -v clang >/dev/null && clang -fprofile-instr-generate -x c -o /dev/nu
   clang -I. -fprofile-instr-generate -fcoverage-mapping -o $program runtime/task/most.c runtime/task/most_test.c || exit 1
   touch -d '1 minute ago' build-cover/ptosim $program
   holds 'a coverage build says which test runs which line' scripts/coverage --reach build-cover $program
-  holds 'of each line that is code' cmp <(sed 's/\.c 7$/.c 7 1/; s/ 2$/ 1/' build/reach/lines) build-cover/reach/lines
+  holds 'of each line that is code' cmp <(sed 's/\.c 7$/.c 7 1/; s/ 2$/ 1/; s/ 3$//' build/reach/lines) build-cover/reach/lines
   touch build-cover/before
   scripts/coverage --reach build-cover $program
   holds 'what is not newer is not run again' test ! build-cover/profiles/runtime-task-most_test/time -nt build-cover/before
