@@ -517,6 +517,7 @@ int pto_core_wait_signal(const struct pto_kernel_args *args, uint64_t id, uint32
     record.sequence = cause.sequence;
     pto_rank_record_wait(rank, core, begin, cause.sent_at, record);
   }
+  comm->ended_waits[signal]++;
   if (core->all->hooks->latency) core->all->hooks->latency(core);
   return status;
 }

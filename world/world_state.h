@@ -140,6 +140,7 @@ struct pto_rank_comm {
   int32_t *signals;
   uint64_t *notified;           /* [signal · size + place]: how often that place has notified it */
   uint32_t *last_notified;      /* [signal]: by whom, a place, where anyone has */
+  uint64_t *ended_waits;        /* [signal]: how many for it are over */
   uint64_t puts[PTO_MAX_RANKS]; /* by place: that have landed here */
   uint64_t collective_count;    /* submitted */
   uint64_t forgotten_groups;    /* those before groups[0], which are done, and so is groups[0] where there are any */

@@ -66,6 +66,7 @@ pair() {
   fi
 }
 window() { pair finds "$1" "$2" bug=1 bug=0 "$build/planted/planted_windows.so" --case "$1"; }
+exchange() { pair finds "$1" "$2" bug=1 bug=0 "$build/planted/planted_exchange.so" --case "$1"; }
 touches() { pair observes "$1" "$2" bug=1 bug=0 "$build/planted/planted_touches.so" --case "$1"; }
 # Of a program whose host reads: without kernels there is nothing to read.
 window_that_reads() {
@@ -128,6 +129,8 @@ window get_beyond "write outside: rank 1 task 0 \(talk \"fetch\"\), submitted at
 window put_beyond "write outside: rank 0 task 0 \(talk \"give\"\), submitted at $line.*, puts bytes 64:128 of the window of rank 1 in comm 0, which it does not declare; declare them"
 window source_beyond "read outside: rank 0 task 0 \(talk \"exchange\"\), submitted at $line.*, reads bytes 32:64 of buffer [0-9]+ \(x\) for a put, which it does not declare; declare them as an INPUT"
 window target_beyond "write outside: rank 0 task 1 \(fetch \"bring\"\), submitted at $line.*, writes bytes 32:64 of buffer [0-9]+ by a get, which it does not declare; declare them as an OUTPUT"
+# What is told each other wrong.
+exchange one_answer_more 'waits: rank 0 task 3 .* signal 1 >= 4 of comm 0, which is 3, .*: task 9 of rank 1, of the same group, .* has returned, and notified it 3 times in all; let signal 1 of rank 0 be notified as often as the wait is for, or wait for less'
 # What kernels touch of windows and of other ranks' memory, and their tasks do not declare.
 of_window='of the window of rank [0-3] in comm 0'
 touches peer_slot "read outside: rank [0-3] task 1 \(digest_more\) reads bytes \[128, 192\) $of_window, which it does not declare: right behind param 0 x .*and 3 more"
@@ -179,9 +182,10 @@ draws lost '16 16' '  rank3 -> rank7 [label="signal 0 >= 15, which is 14", penwi
   '  rank3 [label="rank 3 task 1 (dispatch_meta \"moe.dispatch_meta\") block 0\nAIV0 on core 1 waits for signal 0 >= 15 of comm 0, which is\n14, in' \
   ', shape=box, penwidth=2];'
 draws not_created '4 3' '  rank0 -> rank3 [label="pto_comm_create", penwidth=2];' '  rank3 [label="rank 3", shape=ellipse, penwidth=2];'
-# Three cores wait, each for a signal of its own: two of them for rank 0.
-draws participation '3 2' '  rank3 -> rank1 [label="signal 0 >= 258, which is 257", penwidth=2];' '  rank3 -> rank0 [label="signal 1 >= 258, which is 257"];' \
-  'and 1 wait more", shape=box];'
+# Three cores wait, each for a signal that another rank has notified before; or two for one rank.
+draws participation '4 3' '  rank3 -> rank0 [label="signal 0 >= 258, which is 257", penwidth=2];' '  rank3 -> rank1 [label="signal 1 >= 258, which is 257"];' \
+  '  rank3 -> rank2 [label="signal 2 >= 258, which is 257"];'
+draws root '2 1' 'and 1 wait more", shape=box];'
 draws blocked '16 16' '  rank7 -> rank0 [label="signal 2 >= 1, which is 0", color=red, penwidth=2];' \
   '  rank0 -> rank7 [label="signal 0 >= 15, which is 14", color=red, penwidth=2];' '  rank1 -> rank7 [label="signal 0 >= 15, which is 14"];'
 
