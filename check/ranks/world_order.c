@@ -9,6 +9,9 @@
 #include <runtime/base/grow.h>
 #include <runtime/trace/remote.h>
 
+/* So many notifies before a set of a signal, and behind it, are held against it. */
+#define MOST_BESIDE_SET 64u
+
 /* While it is made.  Points are those of the ranks' graphs, rank by rank, and then the others. */
 struct maker {
   struct pto_world_order *order;
@@ -159,11 +162,11 @@ static bool make_stretches(struct maker *m, uint32_t rank) {
     const uint32_t kind = record->kind;
     const bool is_access = (kind == PTO_REMOTE_READ || kind == PTO_REMOTE_WRITE) && record->comm; /* of a window */
     const bool has_waited = pto_remote_has_waited(record);
-    const bool tells = kind == PTO_REMOTE_NOTIFY;
+    const bool tells = kind == PTO_REMOTE_NOTIFY, sets = tells && record->is_set;
     m->record_at[rank][i] = PTO_GRAPH_NONE;
     if (!(is_access || has_waited || tells) || record->task >= graph->task_count) continue;
     const uint32_t node = graph->node_of_task[record->task], point = m->base[rank] + node;
-    if (has_waited || (is_access && m->has_told[point])) {
+    if (has_waited || ((is_access || sets) && m->has_told[point])) {
       const uint32_t next = add_point(m, record->end, (struct pto_order_place){rank, node, (uint32_t)i});
       if (next == PTO_GRAPH_NONE || !add_edge(m, m->last[point], next)) return false;
       m->last[point] = next;
@@ -347,6 +350,37 @@ static bool take_unheard(struct maker *m, const struct signal *s) {
   return true;
 }
 
+static bool add_set(struct maker *m, const struct of_signal *set, const struct of_signal *other) {
+  struct pto_world_order *order = m->order;
+  const struct of_signal *both[2] = {set, other};
+  struct pto_signal_set *added = pto_grow(&order->sets, &order->set_count, &order->set_capacity, sizeof *added);
+  if (!added) return false;
+  *added = (struct pto_signal_set){.owner = set->owner, .signal = set->signal, .comm = set->comm};
+  for (int i = 0; i < 2; i++) {
+    const struct pto_trace_remote *record = record_at(m, both[i]->rank, both[i]->index);
+    added->ranks[i] = both[i]->rank;
+    added->nodes[i] = m->record_at[both[i]->rank][both[i]->index];
+    added->tasks[i] = record->task;
+    added->values[i] = record->value;
+  }
+  return true;
+}
+
+/* Each set of the signal, with the nearest of other ranks' notifies that add to it, on either side. */
+static bool take_sets(struct maker *m, const struct signal *s) {
+  for (size_t i = 0; i < s->count; i++) {
+    const struct of_signal *set = s->heard[i];
+    const size_t from = i > MOST_BESIDE_SET ? i - MOST_BESIDE_SET : 0;
+    if (!record_at(m, set->rank, set->index)->is_set || m->record_at[set->rank][set->index] == PTO_GRAPH_NONE) continue;
+    for (size_t k = from; k < s->count && k <= i + MOST_BESIDE_SET; k++) {
+      const struct of_signal *other = s->heard[k];
+      if (other->rank == set->rank || m->record_at[other->rank][other->index] == PTO_GRAPH_NONE) continue;
+      if (!record_at(m, other->rank, other->index)->is_set && !add_set(m, set, other)) return false;
+    }
+  }
+  return true;
+}
+
 static bool take_signal(struct maker *m, const struct of_signal *items, size_t count, const struct of_signal **heard,
                         int32_t *values) {
   struct signal s = {.heard = heard, .values = values};
@@ -356,7 +390,7 @@ static bool take_signal(struct maker *m, const struct of_signal *items, size_t c
     else if (!take_wait(m, &s, &items[i]))
       return false;
   }
-  return take_unheard(m, &s);
+  return take_unheard(m, &s) && take_sets(m, &s);
 }
 
 static size_t find_of_signals(const struct maker *m, uint32_t rank, struct of_signal *items) {
@@ -474,6 +508,8 @@ static int compare_accesses(const void *left, const void *right) {
 
 static void number_accesses(struct maker *m) {
   struct pto_world_order *order = m->order;
+  for (size_t i = 0; i < order->set_count; i++)
+    for (int k = 0; k < 2; k++) order->sets[i].nodes[k] = m->points.number[order->sets[i].nodes[k]];
   for (size_t i = 0; i < order->access_count; i++) {
     order->accesses[i].begin = m->points.number[order->accesses[i].begin];
     order->accesses[i].node = m->points.number[order->accesses[i].node];
@@ -555,6 +591,7 @@ void pto_world_order_fini(struct pto_world_order *order) {
   free(order->accesses);
   free(order->unheard);
   free(order->idle);
+  free(order->sets);
   memset(order, 0, sizeof *order);
 }
 

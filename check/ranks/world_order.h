@@ -68,6 +68,15 @@ struct pto_idle_wait {
   bool is_first; /* it needed none at all */
 };
 
+/* A notify that sets a signal, and one of another rank that adds to it, in this or the other order. */
+struct pto_signal_set {
+  uint32_t owner, signal; /* whose signal it is */
+  uint64_t comm;
+  uint32_t ranks[2], nodes[2]; /* of the set, and of the other one */
+  uint64_t tasks[2];
+  int32_t values[2];
+};
+
 /* What a node of all ranks' is. */
 struct pto_order_place {
   uint32_t rank;   /* PTO_GRAPH_NONE: pto_comm_create, of several */
@@ -91,6 +100,8 @@ struct pto_world_order {
   size_t unheard_count, unheard_capacity;
   struct pto_idle_wait *idle;
   size_t idle_count, idle_capacity;
+  struct pto_signal_set *sets;
+  size_t set_count, set_capacity;
 };
 
 /* PTO_OK; PTO_ENOMEM or PTO_EINVAL (what a rank has recorded lacks something) with the sentence; fini is due in any
