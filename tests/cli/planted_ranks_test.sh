@@ -211,6 +211,19 @@ says_nothing() {
   echo "$1: says $2"
   found=$((found - 1))
 }
+# What blocks of a task tell each other check does not judge; explore has the puts of one of them late.
+late_block() { # NAME BUG
+  "$ptosim" explore "$build/planted/planted_exchange.so" --case "$1" --set bug="$2" --schedules 16 >"$work/text" 2>&1
+}
+for name in one_of_blocks block_for_both; do
+  case $name in *"$only"*) ;; *) continue ;; esac
+  programs=$((programs + 2)) mistakes=$((mistakes + 1))
+  late_block $name 1
+  grep -Eq 'order: where on rank 0 each put of a core but the first of a task is .* late the outputs are others: .*; a signal that is waited for does not come behind that put; let it be notified behind that put, .*`pto_core_barrier\(args\)`.*\(and 3 more like it\)' "$work/text" &&
+    found=$((found + 1)) || { echo "$name is not found:"; cut -c1-600 "$work/text"; }
+  late_block $name 0 && is_clean "$build/planted/planted_exchange.so" --case $name --set bug=0 ||
+    { echo "$name: its clean twin is accused:"; accused=$((accused + 1)); cut -c1-600 "$work/text"; }
+done
 for name in window_reused reused_later reused_at_once; do says_nothing $name 'let rank 1 wait'; done
 for name in root participation; do says_nothing $name 'add `pto_core_notify'; done # the kernels are not the program's
 says_nothing read_waits 'participation:' # rank 0 has not come to it
