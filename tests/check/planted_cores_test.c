@@ -190,7 +190,8 @@ static void test_explored_at_each_call(void **state) {
   explore("early_signal", true, &explored);
   assert_true(explored.explore.counts.differing > 0);
   for (size_t i = 0; i < explored.findings.count; i++) {
-    assert_non_null(strstr(explored.findings.items[i].sentence, "of AIV1 of block 0 ran before piece"));
+    assert_non_null(
+        strstr(explored.findings.items[i].sentence, "of AIV1 of block 0 (behind its call at planted_cores.c:"));
     assert_null(strstr(explored.findings.items[i].sentence, "orchestration"));
     assert_int_equal(pto_finding_decided(&explored.findings.items[i]), PTO_DECIDED_ALL_ORDERS);
   }
