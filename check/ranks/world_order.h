@@ -8,7 +8,8 @@
  * waited.  A rank's nodes are ordered as its graph says, and between ranks nothing orders but
  *
  *   notify → wait     the notifies by which the signal first came to what was waited for, since the wait before it, or
- *                     since something of the rank itself set it; of these those behind the last that set it
+ *                     since something of the rank itself set it; of these those behind the last that set it, and
+ *                     without which the others would have been too few
  *   pto_comm_create   what the hosts of its ranks had waited for comes before what they do later
  *
  * A test that holds is a wait for what it asked.  So a wait that was late, and met more than it asked for, is after no

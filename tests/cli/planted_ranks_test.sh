@@ -136,6 +136,8 @@ exchange set_behind "WAW: rank 0 task 0 \(talk \"exchange\"\) sets signal 0 of r
 exchange tell_beside 'RAW: rank 3 task 0 \(tell\) puts .*; rank 3 tells of that in task 1 \(tell "flag"\), and nothing orders that behind its task 0; of rank 3, add `after` task 0 to task 1: `.after = &task_0, .after_count = 1`'
 exchange told_before 'RAW: rank 1 task 1 \(fill\) param 0 writes .*; rank 1 tells of that in task 0 \(tell "ready"\), which it submits before its task 1; let rank 1 submit its task 0 behind task 1, and that be in its `after` \(and 11 more like it\) \[this order\]   again: [^;]* check: '
 exchange early_relay 'RAW: rank 0 task 0 \(talk "give"\) puts bytes 0:64 of the window of rank 2 in comm 0; .*; rank 0 task 0 notifies signal 0 of rank 1 before it puts; let rank 0 notify signal 0 of rank 1 behind its put'
+exchange counted_self 'RAW: rank ([0-3]) task 0 \(talk "all"\) puts bytes 0:64 .*; rank \1 task 0 notifies signal 0 of rank [0-3], and the wait for it is over with what others notify'
+exchange few_by_weight 'RAW: rank 1 task 0 \(talk "give"\) puts bytes 64:128 of the window of rank 0 in comm 0; .*; rank 1 task 0 notifies signal 0 of rank 0, and the wait for it is over with what others notify; let rank 0 wait for it too, or others add less'
 exchange one_answer_more 'waits: rank 0 task 3 .* signal 1 >= 4 of comm 0, which is 3, .*: task 9 of rank 1, of the same group, .* has returned, and notified it 3 times in all; let signal 1 of rank 0 be notified as often as the wait is for, or wait for less'
 window_that_reads() {
   local ways=("")

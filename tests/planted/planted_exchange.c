@@ -15,6 +15,8 @@
   X(host_beside, "the host reads a slot that the task which waits for it does not declare")                            \
   X(peer_by_rank, "a peer of a communicator of some ranks is named by its rank, not by its place")                     \
   X(window_before, "who waits reads the window of the communicator before")                                            \
+  X(counted_self, "each tells all and itself, and waits for the others alone")                                         \
+  X(few_by_weight, "ranks add 1, 2 and 3, and a wait is for 5: it comes after the last two alone, if they are first")  \
   X(one_of_blocks, "both blocks of a task put and notify, and the wait is for the first")                              \
   X(block_for_both, "the first block notifies for both of its task, with no barrier between")
 
@@ -118,6 +120,27 @@ static void window_before(struct planted *p) {
   const struct talk u = begin_talk(p), *of = p->is_buggy ? &t : &u;
   talk(&u, "exchange", own_slots(of, 1, 1), NULL, DO(PUT(u.next, 1), ADD(u.next, 0, 1), WAIT(0, 1)));
   read_slot(of, 1, 1);
+}
+
+/* The own notify comes before those of others, or behind. */
+static void counted_self(struct planted *p) {
+  const struct talk t = begin_talk(p);
+  uint64_t steps[STEPS] = {0};
+  for (uint32_t i = 0; i < t.ranks; i++) steps[1 + i] = ADD((t.rank + i + t.rank % 2) % t.ranks, 0, 1);
+  steps[0] = PUT(t.next, 0);
+  steps[1 + t.ranks] = WAIT(0, p->is_buggy ? t.ranks - 1 : t.ranks);
+  talk(&t, "all", own_slots(&t, 0, 1), NULL, steps);
+  read_slot(&t, 0, 0);
+}
+
+/* Each adds as many as it gives. */
+static void few_by_weight(struct planted *p) {
+  const struct talk t = begin_talk(p);
+  if (t.rank == 0)
+    talk(&t, "take", own_slots(&t, 1, 3), NULL, DO(WAIT(0, p->is_buggy ? 5 : 6)));
+  else
+    talk(&t, "give", own_slots(&t, 8, 1), NULL, DO(PUT(0, t.rank), ADD(0, 0, t.rank)));
+  for (uint32_t i = 1; i < t.ranks && t.rank == 0; i++) read_slot(&t, i, i);
 }
 
 /* Each block puts half of a slot to the next rank.  Scalars: communicator, next, what is waited for, and who notifies:
