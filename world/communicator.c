@@ -62,8 +62,9 @@ static bool reserve_window(struct pto_rank_comm *comm) {
   comm->signals = calloc(signals, sizeof *comm->signals);
   comm->notified = calloc(signals * comm->size, sizeof *comm->notified);
   comm->last_notified = calloc(signals, sizeof *comm->last_notified);
-  if (!comm->signals || !comm->notified || !comm->last_notified || !pto_reserve_init_large(&comm->window, spread, 0) ||
-      !pto_reserve_init(&comm->peers, spread * comm->size))
+  comm->ended_waits = calloc(signals, sizeof *comm->ended_waits);
+  if (!comm->signals || !comm->notified || !comm->last_notified || !comm->ended_waits ||
+      !pto_reserve_init_large(&comm->window, spread, 0) || !pto_reserve_init(&comm->peers, spread * comm->size))
     return false;
   return mprotect(comm->peers.addr, spread * comm->size, PROT_NONE) == 0;
 }
@@ -74,6 +75,7 @@ void pto_rank_comm_destroy(struct pto_rank_comm *comm) {
   free(comm->signals);
   free(comm->notified);
   free(comm->last_notified);
+  free(comm->ended_waits);
   free(comm->groups);
   free(comm);
 }

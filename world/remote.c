@@ -244,6 +244,14 @@ static int copy_here(const struct pto_kernel_args *args, const char *call, const
   return pto_core_work(args, &(struct pto_cost){.bytes_in = bytes, .bytes_out = bytes});
 }
 
+/* As pto_world_delay_cores says. */
+static void be_late(const struct pto_rank *rank, struct pto_waiting_core *core) {
+  const struct pto_message *message = &core->message;
+  const bool is_first = message->block_index == 0 && message->role == message->payload->first_role;
+  if (PTO_UNLIKELY(rank->late_cores_ps[is_first] > 0) && core->all->hooks->delay)
+    core->all->hooks->delay(core, rank->late_cores_ps[is_first]);
+}
+
 int pto_core_put(const struct pto_kernel_args *args, const struct pto_kernel_tensor *to_tensor,
                  const struct pto_kernel_tensor *from_tensor) {
   static const char call[] = "pto_core_put";
@@ -254,6 +262,7 @@ int pto_core_put(const struct pto_kernel_args *args, const struct pto_kernel_ten
   if (status == 0) status = check_alike(args, call, &to, &from);
   if (status != 0) return status;
   if (!find_window(rank, &to, &window)) return refuse_outside(args, call, "to", rank, &to);
+  be_late(rank, core_of(args));
   status = take_own(args, call, rank, "from", from, PTO_REMOTE_READ);
   if (status != 0) return status;
   struct pto_waiting_core *core = core_of(args);
@@ -517,6 +526,7 @@ int pto_core_wait_signal(const struct pto_kernel_args *args, uint64_t id, uint32
     record.sequence = cause.sequence;
     pto_rank_record_wait(rank, core, begin, cause.sent_at, record);
   }
+  comm->ended_waits[signal]++;
   if (core->all->hooks->latency) core->all->hooks->latency(core);
   return status;
 }

@@ -4,9 +4,10 @@
  *
  * What a core waits for is a signal of its own rank.  Who was to notify it is not known, but its group is: the kernels
  * that the ranks of the communicator submit as the same group.  A rank that has not submitted its part, whose part has
- * not begun, or has returned, is named, in this order; then those that have never notified the signal.  What the rank
- * has submitted instead is named with its line.  Of a signal that is above the value that it is to be, who notified it
- * last is named.
+ * not begun, or has returned, is named, in this order; then those that have never notified the signal.  Where one rank
+ * alone has notified it, and a wait for it was over so, only that one is asked: it counts what that rank does.  What
+ * the rank has submitted instead is named with its line.  Of a signal that is above the value that it is to be, who
+ * notified it last is named.
  *
  * Parts tell each other how far each rank is with each communicator, and then what they say of their ranks.  The wait
  * that the others come down to is said first: from the first one on along who is named, to a rank that does not wait.
@@ -186,17 +187,26 @@ static void add_orchestration(char *text, size_t size, const struct fact *fact) 
   pto_text_append(text, size, ")");
 }
 
-/* The first other rank of the communicator that is in this state with the group; comm->size: none is. */
-static uint32_t find_in_state(const struct pto_exchange_bytes *facts, const struct pto_rank_comm *comm, uint64_t group,
-                              enum part_state state) {
-  uint32_t i = 0;
-  while (i < comm->size && (i == comm->place || state_of(find_fact(facts, comm->uid, comm->ranks[i]), group) != state))
-    i++;
-  return i;
-}
-
 static uint64_t notified(const struct pto_rank_comm *comm, uint32_t signal, uint32_t place) {
   return comm->notified[(size_t)signal * comm->size + place];
+}
+
+/* Whether the place may owe a notify of the signal.  Where waits for it are over to which one rank alone has come, it
+ * is that one which is waited for again. */
+static bool may_owe(const struct pto_rank_comm *comm, uint32_t signal, uint32_t place) {
+  uint32_t notifiers = 0;
+  for (uint32_t i = 0; i < comm->size; i++) notifiers += notified(comm, signal, i) > 0;
+  return place != comm->place && (notifiers != 1 || !comm->ended_waits[signal] || notified(comm, signal, place) > 0);
+}
+
+/* The first rank that may owe the signal, and is in this state with the group; comm->size: none is. */
+static uint32_t find_in_state(const struct pto_exchange_bytes *facts, const struct pto_rank_comm *comm, uint64_t group,
+                              uint32_t signal, enum part_state state) {
+  uint32_t i = 0;
+  while (i < comm->size &&
+         (!may_owe(comm, signal, i) || state_of(find_fact(facts, comm->uid, comm->ranks[i]), group) != state))
+    i++;
+  return i;
 }
 
 /* Its task of the group was, by a predicate. */
@@ -218,7 +228,7 @@ static uint32_t find_returned(const struct pto_exchange_bytes *facts, const stru
   *alike = 0;
   for (uint32_t i = 0; i < comm->size; i++) {
     const struct fact *fact = find_fact(facts, comm->uid, comm->ranks[i]);
-    if (i == comm->place || state_of(fact, group) != PART_RETURNED) continue;
+    if (!may_owe(comm, signal, i) || state_of(fact, group) != PART_RETURNED) continue;
     const uint64_t times = notified(comm, signal, i), least = found < comm->size ? notified(comm, signal, found) : 0;
     const uint32_t its = evidence_of(fact, comm, group, i);
     const bool is_less = found == comm->size || times < least || (times == least && its < evidence);
@@ -365,7 +375,7 @@ static void add_reason(struct pto_stuck_wait *stuck, const struct pto_rank *rank
     add_passed(stuck, comm, wait->peer.signal);
     return;
   }
-  uint32_t place = find_in_state(facts, comm, group, PART_NOT_SUBMITTED);
+  uint32_t place = find_in_state(facts, comm, group, wait->peer.signal, PART_NOT_SUBMITTED);
   if (place < comm->size) {
     const struct fact *fact = find_fact(facts, comm->uid, comm->ranks[place]);
     stuck->blamed = comm->ranks[place];
@@ -378,7 +388,7 @@ static void add_reason(struct pto_stuck_wait *stuck, const struct pto_rank *rank
     add_orchestration(stuck->text, sizeof stuck->text, fact);
     return;
   }
-  place = find_in_state(facts, comm, group, PART_NOT_BEGUN);
+  place = find_in_state(facts, comm, group, wait->peer.signal, PART_NOT_BEGUN);
   if (place < comm->size) {
     add_not_begun(stuck, find_fact(facts, comm->uid, comm->ranks[place]), group);
     return;

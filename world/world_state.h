@@ -140,6 +140,7 @@ struct pto_rank_comm {
   int32_t *signals;
   uint64_t *notified;           /* [signal · size + place]: how often that place has notified it */
   uint32_t *last_notified;      /* [signal]: by whom, a place, where anyone has */
+  uint64_t *ended_waits;        /* [signal]: how many for it are over */
   uint64_t puts[PTO_MAX_RANKS]; /* by place: that have landed here */
   uint64_t collective_count;    /* submitted */
   uint64_t forgotten_groups;    /* those before groups[0], which are done, and so is groups[0] where there are any */
@@ -184,6 +185,7 @@ struct pto_rank {
   uint64_t next_at; /* what it may do next, or have done to it; PTO_WORLD_NEVER: nothing */
   uint64_t base_ps, run;
   uint64_t late_ps;                        /* pto_world_delay */
+  uint64_t late_cores_ps[2];               /* pto_world_delay_cores: by is_first */
   uint64_t taken_at;                       /* of the last message */
   struct pto_rank_put puts[PTO_MAX_RANKS]; /* the last that came, by source */
   uint64_t sent_count, ticket_count;
@@ -303,6 +305,8 @@ void pto_world_name_calls(struct pto_world *world, pto_name_call *name_call, voi
 /* The rank goes on so much later from each communicator that it makes: where all have come, and before it does anything
  * that others could see. */
 void pto_world_delay(struct pto_world *world, uint32_t rank, uint64_t delay_ps);
+/* Each put begins so much later that a core but the first of its task makes, or (`is_first`) the first one. */
+void pto_world_delay_cores(struct pto_world *world, uint32_t rank, bool is_first, uint64_t delay_ps);
 
 /* ---- part.c ---- */
 

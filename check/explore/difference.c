@@ -149,6 +149,21 @@ static const struct pto_explore_event *find_other_core(const struct pto_explore 
   return NULL;
 }
 
+/* "piece 4 of AIV1 of block 0 (behind its call at a.c:57)", as the run made last made it. */
+static void describe_piece(const struct pto_explore *explore, const struct pto_explore_event *event, char *text,
+                           size_t size) {
+  const struct pto_explore_step *steps = explore->log.steps;
+  const void *library = (const void *)(uintptr_t)pto_explore_event_compare;
+  char line[96] = "";
+  uint64_t at = 0;
+  while (at < explore->log.step_count && pto_explore_event_compare(&steps[at].event, event) != 0) at++;
+  const void *call = at < explore->log.step_count ? steps[at].call : NULL;
+  if (call && !pto_source_lines_share_file(call, library)) /* the end of a kernel may be a jump */
+    pto_source_lines_name(explore->lines, call, NULL, line, sizeof line);
+  snprintf(text, size, "piece %u of %s of block %u", event->piece, pto_role_name(event->role), event->block_index);
+  if (line[0]) pto_text_append(text, size, " (behind its call at %s)", line);
+}
+
 /* Whether the run made last made its calls in the reference's order: then it is no call that another one disturbs. */
 static bool has_usual_order(const struct pto_explore *explore) {
   const uint64_t hash = pto_explore_order_hash(explore->log.steps, explore->log.step_count);
@@ -161,7 +176,9 @@ static void describe_position(const struct pto_explore *explore, const struct pt
   const uint64_t usual = pto_explore_usual_position(explore->calls, explore->call_count, &hold->event);
   const uint64_t accesses = pto_explore_accesses(hold->position);
   const struct pto_explore_event *other = find_other_core(explore, &hold->event);
-  char place[512];
+  char place[512], piece[150], before[150];
+  describe_piece(explore, &hold->event, piece, sizeof piece);
+  if (other) describe_piece(explore, other, before, sizeof before);
   set_tasks(explore, hold->event.task, PTO_FINDING_NONE, &telling->finding);
   pto_finding_say_places(&telling->finding, place, sizeof place);
   telling->finding.group = group_of(explore, hold->event.task, hold->event.task);
@@ -183,10 +200,8 @@ static void describe_position(const struct pto_explore *explore, const struct pt
              place);
   else if (other)
     snprintf(telling->reason, sizeof telling->reason,
-             "piece %u of %s of block %u of %s ran after piece %u of %s of block %u; `ptosim check --observe` says "
-             "whether anything orders these cores%s",
-             hold->event.piece, pto_role_name(hold->event.role), hold->event.block_index, held, other->piece,
-             pto_role_name(other->role), other->block_index, place);
+             "%s of %s ran after %s; `ptosim check --observe` says whether anything orders these cores%s", piece, held,
+             before, place);
   else
     snprintf(telling->reason, sizeof telling->reason,
              "%s ran after task %" PRIu64 " was submitted%s, and that alone makes the difference%s%s", held,
@@ -216,12 +231,13 @@ static void describe_blocks(const struct pto_explore *explore, const struct pto_
   const bool takes_turns = accumulates(&explore->graph, task);
   if (hold->until.role != hold->event.role || hold->until.block_index == hold->event.block_index ||
       (task < explore->graph.task_count && explore->graph.tasks[task].waits && !takes_turns)) {
+    char early[150], late[150];
+    describe_piece(explore, &hold->until, early, sizeof early);
+    describe_piece(explore, &hold->event, late, sizeof late);
     snprintf(telling->reason, sizeof telling->reason,
-             "piece %u of %s of block %u ran before piece %u of %s of block %u of task %" PRIu64
+             "%s ran before %s of task %" PRIu64
              " (%s), and nothing orders these cores there; `ptosim check --observe` says what both touch%s",
-             hold->until.piece, pto_role_name(hold->until.role), hold->until.block_index, hold->event.piece,
-             pto_role_name(hold->event.role), hold->event.block_index, task,
-             task < explore->graph.task_count ? explore->graph.tasks[task].name : "unknown", place);
+             early, late, task, task < explore->graph.task_count ? explore->graph.tasks[task].name : "unknown", place);
     snprintf(telling->remedy, sizeof telling->remedy, CORES_REMEDY);
     return;
   }

@@ -44,7 +44,7 @@ static void run(struct model *m, const struct pto_explore_chooser *chooser) {
     if (submitted < TASKS) candidates[count++] = (struct pto_explore_event){.kind = PTO_EXPLORE_GO_ON};
     if (count == 0) return;
     const uint32_t choice = chooser->choose(chooser->context, candidates, count, pto_explore_position(submitted, 0));
-    m->steps[m->step_count++] = (struct pto_explore_step){candidates[choice], pto_explore_position(submitted, 0)};
+    m->steps[m->step_count++] = (struct pto_explore_step){candidates[choice], pto_explore_position(submitted, 0), NULL};
     if (candidates[choice].kind == PTO_EXPLORE_CALL)
       is_done[candidates[choice].task] = true;
     else

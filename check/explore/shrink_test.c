@@ -43,7 +43,7 @@ static int fails(void *context, const struct pto_explore_holds *holds) {
 /* A hold for every task, all the way to the end; and for each one of the orchestration. */
 static void hold_everything(struct pto_explore_holds *holds) {
   for (uint32_t i = 0; i < TASKS; i++) {
-    reference[i] = (struct pto_explore_step){{.task = i}, pto_explore_position(i + 1, 0)};
+    reference[i] = (struct pto_explore_step){{.task = i}, pto_explore_position(i + 1, 0), NULL};
     const struct pto_explore_hold far = {{.task = i}, {.kind = PTO_EXPLORE_GO_ON}, pto_explore_position(TASKS, 0)};
     const struct pto_explore_hold late = {{.task = i}, {.task = TASKS - 1}, 0};
     assert_true(pto_explore_holds_add(holds, &far));

@@ -142,6 +142,24 @@ void pto_cores_report(struct pto_observe_cores *c, const struct pto_cores_findin
   pto_observe_add(c->o, PTO_FINDING_CORES, param, object, remedy.bytes, &c->o->call.task, &text);
 }
 
+static void add_line(void *context, const struct pto_core_wait *wait, char *text, size_t size) {
+  char line[128];
+  if (pto_cores_name_call(context, wait->call, line, sizeof line)[0])
+    pto_text_append(text, size, " (it waits at %s)", line);
+}
+
+/* Who waited for whom when the last run ended; nothing where none did. */
+static void say_waits(struct pto_observe_text *text, struct pto_observation *o) {
+  char waits_text[PTO_SENTENCE_SIZE];
+  struct pto_core_waits *waits = malloc(sizeof *waits);
+  if (!waits) return;
+  waits->count = 0;
+  o->port->ops->find_waits(o->port, waits);
+  pto_core_waits_describe(waits, add_line, o, waits_text, sizeof waits_text);
+  if (waits->count > 0) SAY(text, "; %s", waits_text);
+  free(waits);
+}
+
 static void report_spinning_order(struct pto_observe_cores *c) {
   const struct pto_core_member *member = &c->members[c->spinning];
   struct pto_observe_text text = {.bytes = ""}, remedy = {.bytes = ""};
@@ -180,6 +198,7 @@ void pto_cores_report_order(struct pto_observe_cores *c, const struct pto_observ
     SAY(&text, " come out different where its cores run in another order");
   }
   SAY(&text, ": which of them comes first is left to time");
+  if (outcome->status == PTO_EDEADLOCK) say_waits(&text, c->o);
   pto_observe_add(c->o, PTO_FINDING_CORES, param, object[0] ? object : NULL, NULL, &c->o->call.task, &text);
 }
 
@@ -211,12 +230,6 @@ void pto_cores_report_left(struct pto_observe_cores *c, const struct pto_core_le
 }
 
 /* ---- waiting for ever ---- */
-
-static void add_line(void *context, const struct pto_core_wait *wait, char *text, size_t size) {
-  char line[128];
-  if (pto_cores_name_call(context, wait->call, line, sizeof line)[0])
-    pto_text_append(text, size, " (it waits at %s)", line);
-}
 
 void pto_observe_report_stuck(struct pto_observation *o) {
   struct pto_observe_text text = {.bytes = ""}, remedy = {.bytes = ""};

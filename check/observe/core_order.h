@@ -60,7 +60,8 @@ struct pto_core_member {
   bool polls;              /* has polled, in this run or another */
   bool has_returned;       /* in this run */
   uint32_t block_index;
-  uint32_t last; /* record */
+  uint32_t last;      /* record */
+  uint64_t calls_key; /* of what it has called in a run, but for polls */
 };
 
 struct pto_core_order {

@@ -362,6 +362,14 @@ void pto_cores_say_missing(struct pto_observe_text *remedy, const struct pto_cor
     if (wait->has_lying)
       SAY(remedy, "take what lies there, `pto_core_wait(args, %u)`, or signal flag %u instead", wait->lying_at,
           wait->flag);
+    else if (wait->has_astray)
+      SAY(remedy, "signal %s instead of %s, `pto_core_signal(args, PTO_ROLE_BIT(PTO_ROLE_%s), %u)`", own,
+          pto_role_name(wait->sender.role), own, wait->flag);
+    else if (wait->sent && wait->sender.state == PTO_SEAT_RETURNED)
+      SAY(remedy,
+          "add `pto_core_signal(args, PTO_ROLE_BIT(PTO_ROLE_%s), %u)` to %s, which has to send as many as %s waits "
+          "for, or wait once less",
+          own, wait->flag, pto_role_name(wait->sender.role), own);
     else
       SAY(remedy,
           "add `pto_core_signal(args, PTO_ROLE_BIT(PTO_ROLE_%s), %u)` to the core that it waits for, before that "

@@ -503,6 +503,25 @@ bool pto_cores_reads(struct pto_observe_cores *c, uint32_t of, uint32_t writer, 
   return differs && !c->has_strayed;
 }
 
+static void hash_call(void *context, const struct pto_core_event *event) {
+  struct pto_observe_cores *c = context;
+  const uint64_t what = event->kind | (uint64_t)event->subject << 8 | (uint64_t)event->roles << 16;
+  if (event->kind == PTO_CORE_RESUMED || event->kind == PTO_CORE_SUSPENDED || event->kind >= PTO_CORE_POLLED) return;
+  for (size_t i = 0; i < c->member_count; i++)
+    if (c->members[i].core == event->message->core)
+      c->members[i].calls_key = pto_mix64(c->members[i].calls_key ^ what ^ (uint64_t)(uintptr_t)event->call << 24);
+}
+
+uint32_t pto_cores_hash_calls(struct pto_observe_cores *c) {
+  uint64_t key = 0;
+  for (size_t i = 0; i < c->member_count; i++) c->members[i].calls_key = 0;
+  c->schedule.watch = (struct pto_core_watch){hash_call, c};
+  c->schedule.is_reversed = false;
+  (void)run(c);
+  for (size_t i = 0; i < c->member_count; i++) key = pto_mix64(key ^ c->members[i].calls_key ^ c->members[i].role);
+  return (uint32_t)(key >> 32);
+}
+
 static void ignore_event(void *context, const struct pto_core_event *event) {
   (void)context;
   (void)event;

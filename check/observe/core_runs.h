@@ -29,6 +29,9 @@ bool pto_cores_matters(struct pto_observe_cores *cores, uint32_t first, uint32_t
 /* Whether the stretch reads what the other core writes into the piece of memory where `at` of the copies lies, and goes
  * on as it does with any values there.  The races of the run are no longer there. */
 bool pto_cores_reads(struct pto_observe_cores *cores, uint32_t of, uint32_t writer, uint64_t at, int status);
+/* What the cores call in a run that is not traced, one core after the other: a hash of all calls and their lines, but
+ * for polls. */
+uint32_t pto_cores_hash_calls(struct pto_observe_cores *cores);
 /* A run that is not traced, in an order by chance. */
 struct pto_observe_outcome pto_cores_run_at_random(struct pto_observe_cores *cores, uint64_t random);
 

@@ -38,8 +38,8 @@ static bool is_stretch(const struct pto_core_record *record) {
   return record->kind != PTO_CORE_SUSPENDED && record->kind != PTO_CORE_RETURNED;
 }
 
-/* By record: whether its stretch is a look that found nothing; and whether it lies before the turn of a core that is
- * to wait for other blocks. */
+/* By record: whether its stretch is a look that found nothing; and whether it lies before the turn of its block, of a
+ * core that is to wait for other blocks. */
 enum { IS_LOOK = 1, IS_EARLY = 2, HAS_WORKED = 4 };
 
 /* The stretch that ended in this poll, which may have been interrupted at the call.  Where it has written something, it
@@ -53,6 +53,16 @@ static void mark_look(const struct pto_core_order *order, uint32_t polled, uint8
   }
 }
 
+/* Whether a core of the block has had its turn before: its own, or that of one which it has waited for since. */
+static bool is_in_turn(const struct pto_core_order *order, uint32_t record) {
+  for (uint32_t i = 0; i < order->count; i++)
+    if (order->records[i].kind == PTO_CORE_HAS_TURN &&
+        order->members[order->records[i].core].block_index == order->members[order->records[record].core].block_index &&
+        (i == record || pto_core_order_is_before(order, i, record)))
+      return true;
+  return false;
+}
+
 static void classify(const struct pto_observe_cores *c, uint8_t *kinds) {
   const struct pto_core_order *order = &c->order;
   const bool has_blocks = c->o->call.unit->messages[0].block_index > 0;
@@ -63,8 +73,7 @@ static void classify(const struct pto_observe_cores *c, uint8_t *kinds) {
     const bool is_first = record->previous == PTO_CORE_NO_RECORD;
     if (record->kind == PTO_CORE_POLLED) mark_look(order, i, kinds);
     const bool was_early = is_first || (kinds[record->previous] & IS_EARLY);
-    if (has_blocks && c->members[record->core].takes_turns && was_early && record->kind != PTO_CORE_HAS_TURN)
-      kinds[i] |= IS_EARLY;
+    if (has_blocks && c->members[record->core].takes_turns && was_early && !is_in_turn(order, i)) kinds[i] |= IS_EARLY;
   }
 }
 
@@ -357,6 +366,17 @@ static struct pto_observe_cores *cores_of(struct pto_observation *o) {
   return o->cores;
 }
 
+/* Whether no call of the form so far has had its cores call the same: one that takes another branch, as the last of
+ * several tiles does.  So that is found too where the form's first calls are like each other. */
+static bool has_new_calls(struct pto_observe_cores *c) {
+  struct pto_observe_form *form = c->o->call.form_entry;
+  const uint32_t key = form && form->core_calls_count < PTO_OBSERVE_CORE_CALLS ? pto_cores_hash_calls(c) : 0;
+  for (uint32_t i = 0; key && i < form->core_calls_count; i++)
+    if (form->core_calls[i] == key) return false;
+  if (key) form->core_calls[form->core_calls_count++] = key;
+  return key != 0;
+}
+
 void pto_observe_judge_cores(struct pto_observation *o, bool runs_were_alike) {
   struct pto_observe_cores *c = cores_of(o);
   if (!c) return;
@@ -367,6 +387,7 @@ void pto_observe_judge_cores(struct pto_observation *o, bool runs_were_alike) {
   c->is_too_large = !list_members(c);
   c->schedule = (struct pto_observe_schedule){.steps = true};
   pto_observe_select(o, runs_were_alike ? pto_observe_must_not_matter : NULL);
+  if (c->is_too_large || (!has_new_calls(c) && !o->call.is_full)) return;
   if (!c->is_too_large) pto_cores_trace(c, false); /* who polls, while none goes first for that */
   struct pto_observe_outcome outcomes[2] = {{.differs = false}, {.differs = false}};
   if (!c->is_too_large) pto_cores_trace(c, true);

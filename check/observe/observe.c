@@ -226,7 +226,7 @@ static bool look_at(struct pto_observation *o, struct pto_observe_form *form) {
   judge_writes(o);
   if (o->call.unit->waits && o->call.status == PTO_EDEADLOCK) pto_observe_report_stuck(o);
   if (o->call.unit->waits && o->call.status == PTO_ETIMEOUT) pto_observe_report_spinning(o);
-  if (o->call.unit->waits && o->call.status == 0 && o->call.is_full) pto_observe_judge_cores(o, are_alike);
+  if (o->call.unit->waits && o->call.status == 0) pto_observe_judge_cores(o, are_alike);
   pto_observe_note_flags(o, are_alike);
   pto_observe_restore(o);
   pto_observe_private_leave(o);

@@ -65,15 +65,18 @@ struct pto_observe_told_task {
 
 #define PTO_OBSERVE_NO_CORE UINT32_MAX
 
-/* Values of scalars of which a form's calls are looked at in full. */
+/* Values of scalars of which a form's calls are looked at in full; and what cores of a form call, in which order, of
+ * which it is looked what orders them. */
 #define PTO_OBSERVE_SCALARS 6u
+#define PTO_OBSERVE_CORE_CALLS 8u
 
 /* How often calls with the same kernels and shapes have been met. */
 struct pto_observe_form {
   uint64_t key; /* 0: free */
   uint32_t calls, searches;
-  uint32_t scalars[PTO_OBSERVE_SCALARS], scalar_count; /* hashes of all that a call has */
-  uint16_t params[PTO_FINDING_COUNT];                  /* 1 more than that of the last finding of a kind; 0: none */
+  uint32_t scalars[PTO_OBSERVE_SCALARS], scalar_count;           /* hashes of all that a call has */
+  uint32_t core_calls[PTO_OBSERVE_CORE_CALLS], core_calls_count; /* hashes of what its cores call */
+  uint16_t params[PTO_FINDING_COUNT]; /* 1 more than that of the last finding of a kind; 0: none */
 };
 #define PTO_OBSERVE_FORMS 65536u
 

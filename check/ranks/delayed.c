@@ -14,7 +14,11 @@
 /* Runs that differ are as many as there are runs, and each is shrunk by running it a dozen times. */
 #define MOST_SHRUNK 4u
 
-static struct pto_delay_outcome run(const struct pto_delays *asked, const uint64_t delays[PTO_MAX_RANKS]) {
+/* Who is late: each rank; behind these, of each rank, what puts but the first core of its task; and that first core. */
+#define MOST_LATE (3u * PTO_MAX_RANKS)
+static uint32_t late_count(const struct pto_delays *asked) { return 3 * asked->rank_count; }
+
+static struct pto_delay_outcome run(const struct pto_delays *asked, const uint64_t delays[MOST_LATE]) {
   struct pto_ranks ranks;
   struct pto_delay_outcome outcome;
   struct pto_session_options silent = *asked->options;
@@ -25,6 +29,8 @@ static struct pto_delay_outcome run(const struct pto_delays *asked, const uint64
     pto_error_set(&ranks.error, PTO_ENOTSUP, "ranks are delayed in one process, not in several");
   }
   for (uint32_t i = 0; code == PTO_EXIT_OK && i < asked->rank_count; i++) pto_world_delay(ranks.world, i, delays[i]);
+  for (uint32_t i = asked->rank_count; code == PTO_EXIT_OK && i < late_count(asked); i++)
+    pto_world_delay_cores(ranks.world, i % asked->rank_count, i >= 2 * asked->rank_count, delays[i]);
   if (asked->running) asked->running(&ranks);
   if (code == PTO_EXIT_OK) code = pto_ranks_execute(&ranks);
   if (asked->running) asked->running(NULL);
@@ -44,10 +50,10 @@ static bool differs(const struct pto_delay_outcome *outcome, const struct pto_de
   return outcome->error.status != from->error.status || outcome->output_digest != from->output_digest;
 }
 
-/* Each rank alone, then all. */
-static void set_delays(const struct pto_delays *asked, uint64_t index, uint64_t most, uint64_t delays[PTO_MAX_RANKS]) {
-  memset(delays, 0, PTO_MAX_RANKS * sizeof *delays);
-  if (index < asked->rank_count) {
+/* Each alone, then all ranks. */
+static void set_delays(const struct pto_delays *asked, uint64_t index, uint64_t most, uint64_t delays[MOST_LATE]) {
+  memset(delays, 0, MOST_LATE * sizeof *delays);
+  if (index < late_count(asked)) {
     delays[index] = most;
     return;
   }
@@ -73,8 +79,8 @@ static int end_short(struct pto_delays *asked, const struct pto_delay_outcome *o
 
 /* What is found so far is given where something else ends it. */
 static struct pto_delay_outcome shrink(const struct pto_delays *asked, struct pto_delay_outcome found,
-                                       uint64_t delays[PTO_MAX_RANKS]) {
-  for (uint32_t i = 0; i < asked->rank_count; i++) {
+                                       uint64_t delays[MOST_LATE]) {
+  for (uint32_t i = 0; i < late_count(asked); i++) {
     const uint64_t delay = delays[i];
     if (!delay) continue;
     delays[i] = 0;
@@ -87,28 +93,54 @@ static struct pto_delay_outcome shrink(const struct pto_delays *asked, struct pt
   return found;
 }
 
+/* Who is late, into `text`; whether any core of a task is, and not all of its rank. */
+static bool say_late(const struct pto_delays *asked, const uint64_t delays[MOST_LATE], struct pto_finding *finding,
+                     char *text, size_t size) {
+  bool are_cores = false;
+  char time[32];
+  *text = '\0';
+  for (uint32_t i = 0; i < late_count(asked); i++) {
+    const uint32_t rank = i % asked->rank_count, kind = i / asked->rank_count;
+    if (!delays[i]) continue;
+    if (finding->ranks[0] == PTO_FINDING_NONE) finding->ranks[0] = rank;
+    finding->group = pto_mix64(finding->group ^ (kind ? PTO_MAX_RANKS + kind : rank + 1));
+    are_cores |= kind > 0;
+    pto_format_seconds((double)delays[i] * 1e-12, time, sizeof time);
+    pto_text_append(text, size, "%s", text[0] ? ", " : "");
+    if (kind == 0)
+      pto_text_append(text, size, "rank %" PRIu32 " is %s late", rank, time);
+    else
+      pto_text_append(text, size, "on rank %" PRIu32 " each put of %s of a task is %s late", rank,
+                      kind == 1 ? "a core but the first" : "the first core", time);
+  }
+  return are_cores;
+}
+
 static void report(const struct pto_delays *asked, const struct pto_delay_outcome *outcome,
-                   const uint64_t delays[PTO_MAX_RANKS], struct pto_findings *findings) {
+                   const uint64_t delays[MOST_LATE], struct pto_findings *findings) {
   const struct pto_delay_outcome *reference = &asked->reference;
   struct pto_finding finding = {PTO_FINDING_OF_RUN(PTO_FINDING_ORDER), .has_ranks = true,
                                 .ranks = {PTO_FINDING_NONE, PTO_FINDING_NONE}};
-  static const char remedy[] = "order what ranks touch with `pto_core_notify` and `pto_core_wait_signal`, as "
-                               "`ptosim check` of the program names it";
-  char who[512] = "", time[32];
-  for (uint32_t i = 0; i < asked->rank_count; i++) {
-    if (!delays[i]) continue;
-    if (finding.ranks[0] == PTO_FINDING_NONE) finding.ranks[0] = i;
-    finding.group = pto_mix64(finding.group ^ (i + 1));
-    pto_text_append(who, sizeof who, "%srank %" PRIu32 " is %s late", who[0] ? ", " : "", i,
-                    pto_format_seconds((double)delays[i] * 1e-12, time, sizeof time));
-  }
+  static const char of_ranks[] = "order what ranks touch with `pto_core_notify` and `pto_core_wait_signal`, as "
+                                 "`ptosim check` of the program names it";
+  static const char of_cores[] = "let it be notified behind that put, by the same core or by a task that has it in its "
+                                 "`after`; or by another core behind a `pto_core_barrier(args)` of the task's";
+  char who[512];
+  const bool are_cores = say_late(asked, delays, &finding, who, sizeof who);
   if (outcome->error.status != reference->error.status)
-    pto_findings_add(findings, &finding, NULL, "where %s: %.700s", who, outcome->error.sentence);
+    pto_findings_add(findings, &finding,
+                     outcome->error.status == PTO_EDEADLOCK
+                         ? "let each wait be for what comes in any case: `ptosim check` of the program names what "
+                           "nothing orders, and signals that are set while others add to them"
+                         : NULL,
+                     "where %s: %.700s", who, outcome->error.sentence);
   else
-    pto_findings_add(findings, &finding, remedy,
-                     "where %s the outputs are others: digest %016" PRIx64 ", not %016" PRIx64
-                     "; `ptosim check` says what is not ordered, but for what a task touches between its own waits",
-                     who, outcome->output_digest, reference->output_digest);
+    pto_findings_add(findings, &finding, are_cores ? of_cores : of_ranks,
+                     "where %s the outputs are others: digest %016" PRIx64 ", not %016" PRIx64 "; %s", who,
+                     outcome->output_digest, reference->output_digest,
+                     are_cores ? "a signal that is waited for does not come behind that put"
+                               : "`ptosim check` says what is not ordered, but for what a task touches between its own "
+                                 "waits");
 }
 
 /* ---- shards ---- */
@@ -132,7 +164,7 @@ static int unpack(json_t *result, uint64_t index, struct pto_delay_outcome *outc
 }
 
 /* Here, or by a shard.  An enum pto_exit. */
-static int make(struct pto_delays *asked, uint64_t index, const uint64_t delays[PTO_MAX_RANKS],
+static int make(struct pto_delays *asked, uint64_t index, const uint64_t delays[MOST_LATE],
                 struct pto_delay_outcome *outcome) {
   json_t *result = pto_share_result(asked->share, index, NULL);
   if (result) return unpack(result, index, outcome, &asked->error) ? PTO_EXIT_FAILED : PTO_EXIT_OK;
@@ -151,14 +183,14 @@ uint64_t pto_delays_digest(const struct pto_delays *asked) {
 }
 
 int pto_delays_begin(struct pto_delays *asked) {
-  static const uint64_t none[PTO_MAX_RANKS];
+  static const uint64_t none[MOST_LATE];
   asked->reference = run(asked, none);
   asked->error = asked->reference.error;
   return asked->reference.exit_code;
 }
 
 int pto_delays_run(struct pto_delays *asked, struct pto_findings *findings) {
-  uint64_t delays[PTO_MAX_RANKS];
+  uint64_t delays[MOST_LATE];
   for (uint64_t i = 0; i < asked->run_count; i++) {
     struct pto_delay_outcome outcome;
     if (!pto_share_has(asked->share, i)) continue;

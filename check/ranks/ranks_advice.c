@@ -44,7 +44,11 @@ static bool waits_for(const struct pair *pair, uint32_t rank, uint32_t signal) {
 /* ---- another task of the rank waits for it ---- */
 
 static bool find_waiting_task(const struct pair *pair, uint32_t *task_out) {
-  const uint32_t rank = pair->second->rank, own = pair->tasks[1];
+  const struct pto_access_graph *graph = &pair->order->graphs[pair->second->rank];
+  const uint32_t rank = pair->second->rank;
+  const uint32_t own = pair->tasks[1] == PTO_GRAPH_NONE
+                           ? (uint32_t)pto_graph_host(graph, pair->second->its_node)->task_count
+                           : pair->tasks[1];
   const struct pto_trace_log *records = records_of(pair, rank);
   uint32_t asked = 0, last = own;
   for (uint64_t i = records->count; i-- > 0 && asked < MOST_ASKED;) {
@@ -52,7 +56,7 @@ static bool find_waiting_task(const struct pair *pair, uint32_t *task_out) {
     if (!pto_remote_has_waited(record) || record->task >= own || record->task == last) continue;
     last = record->task;
     asked++;
-    const uint32_t node = pair->order->graphs[rank].node_of_task[last];
+    const uint32_t node = graph->node_of_task[last];
     if (!pto_reach_has_path(&pair->order->reach, pair->first->node, pair->order->last[rank][node])) continue;
     *task_out = last;
     return true;
@@ -60,25 +64,103 @@ static bool find_waiting_task(const struct pair *pair, uint32_t *task_out) {
   return false;
 }
 
-static bool advise_after(const struct pair *pair, struct pto_ranks_advice *advice) {
-  const uint32_t rank = pair->second->rank;
-  char name[160];
-  uint32_t task;
-  if (pair->tasks[1] == PTO_GRAPH_NONE || !find_waiting_task(pair, &task)) return false;
-  const struct pto_access_graph *graph = &pair->order->graphs[rank];
-  snprintf(advice->cause, sizeof advice->cause,
-           "rank %" PRIu32 " waits for that in task %" PRIu32 " (%.160s), and nothing orders its task %" PRIu32
-           " behind it",
-           rank, task, pto_trace_task_name(pto_graph_task(graph, graph->node_of_task[task]), name, sizeof name),
-           pair->tasks[1]);
-  struct pto_finding finding = {.tasks = {task, pair->tasks[1]}};
-  pto_rank_set_side(pair->order->ranks, &finding, 1, rank, pair->tasks[1]);
+/* "of rank 1, add `after` task 0 to task 1: …". */
+static void say_after(const struct pair *pair, uint32_t rank, uint32_t before, uint32_t task,
+                      struct pto_ranks_advice *advice) {
+  struct pto_finding finding = {.tasks = {before, task}};
+  pto_rank_set_side(pair->order->ranks, &finding, 1, rank, task);
   const struct pto_finding_after after =
       pto_finding_after_of(pto_ranks_trace(pair->order->ranks, rank), finding.tasks, finding.places[1].own.file);
   char line[PTO_FINDING_AFTER];
   snprintf(advice->remedy, sizeof advice->remedy, "of rank %" PRIu32 ", %s", rank,
            pto_finding_say_after(&after, line, sizeof line));
+}
+
+static bool advise_after(const struct pair *pair, struct pto_ranks_advice *advice) {
+  const uint32_t rank = pair->second->rank;
+  char name[160];
+  uint32_t task;
+  if (!find_waiting_task(pair, &task)) return false;
+  const struct pto_access_graph *graph = &pair->order->graphs[rank];
+  const bool is_host = pair->tasks[1] == PTO_GRAPH_NONE;
+  snprintf(advice->cause, sizeof advice->cause, "rank %" PRIu32 " waits for that in task %" PRIu32 " (%.160s), and ",
+           rank, task, pto_trace_task_name(pto_graph_task(graph, graph->node_of_task[task]), name, sizeof name));
+  if (is_host) {
+    pto_text_append(advice->cause, sizeof advice->cause, "its host does not wait for that");
+    snprintf(advice->remedy, sizeof advice->remedy,
+             "let task %" PRIu32 " of rank %" PRIu32 " declare these bytes too, as `pto_inout`", task, rank);
+    return true;
+  }
+  pto_text_append(advice->cause, sizeof advice->cause, "nothing orders its task %" PRIu32 " behind it", pair->tasks[1]);
+  say_after(pair, rank, task, pair->tasks[1], advice);
   return true;
+}
+
+/* ---- it is told of too early ---- */
+
+static bool reaches_second(const struct pair *pair, uint32_t node) {
+  return pto_reach_has_path(&pair->order->reach, node, pair->second->node);
+}
+
+/* The last notify of the task before it puts into the window; NULL: there is none. */
+static const struct pto_trace_remote *find_early_notify(const struct pair *pair) {
+  const struct pto_trace_log *records = records_of(pair, pair->first->rank);
+  const struct pto_trace_remote *found = NULL;
+  for (uint64_t i = 0; i < records->count; i++) {
+    const struct pto_trace_remote *record = pto_trace_log_at(records, i);
+    if (record->task != pair->tasks[0] || record->comm != pair->comm) continue;
+    if (record->kind == PTO_REMOTE_WRITE && record->peer == pair->order->windows[pair->first->window].owner) break;
+    if (record->kind == PTO_REMOTE_NOTIFY) found = record;
+  }
+  return found;
+}
+
+/* Its task notifies first, which the other rank hears of, perhaps by way of a third one, and puts then. */
+static bool advise_behind_put(const struct pair *pair, struct pto_ranks_advice *advice) {
+  const uint32_t rank = pair->first->rank;
+  if (pair->first->verb != PTO_WINDOW_PUTS || !reaches_second(pair, pair->order->first[rank][pair->first->its_node]))
+    return false;
+  const struct pto_trace_remote *early = find_early_notify(pair);
+  if (!early) return false;
+  snprintf(advice->cause, sizeof advice->cause,
+           "rank %" PRIu32 " task %" PRIu32 " notifies signal %" PRIu32 " of rank %" PRIu32 " before it puts", rank,
+           pair->tasks[0], early->signal, early->peer);
+  snprintf(advice->remedy, sizeof advice->remedy,
+           "let rank %" PRIu32 " notify signal %" PRIu32 " of rank %" PRIu32 " behind its put", rank, early->signal,
+           early->peer);
+  return true;
+}
+
+/* Another task of the rank notifies, which the other rank hears of, and is not behind this one. */
+static bool advise_tell_after(const struct pair *pair, struct pto_ranks_advice *advice) {
+  const uint32_t rank = pair->first->rank, own = pair->tasks[0];
+  const struct pto_access_graph *graph = &pair->order->graphs[rank];
+  const struct pto_trace_log *records = records_of(pair, rank);
+  uint32_t asked = 0, last = own;
+  char name[160];
+  for (uint64_t i = 0; own != PTO_GRAPH_NONE && i < records->count && asked < MOST_ASKED; i++) {
+    const struct pto_trace_remote *record = pto_trace_log_at(records, i);
+    if (record->kind != PTO_REMOTE_NOTIFY || record->task == last || record->task == own ||
+        record->task >= graph->task_count)
+      continue;
+    last = record->task;
+    asked++;
+    const uint32_t node = graph->node_of_task[last];
+    const bool may_be_meant = last > own || (pair->first->writes && !pair->first->reads); /* no answer to what came */
+    if (!may_be_meant || !reaches_second(pair, pair->order->last[rank][node])) continue;
+    snprintf(advice->cause, sizeof advice->cause,
+             "rank %" PRIu32 " tells of that in task %" PRIu32 " (%.100s), %s its task %" PRIu32, rank, last,
+             pto_trace_task_name(pto_graph_task(graph, node), name, sizeof name),
+             last > own ? "and nothing orders that behind" : "which it submits before", own);
+    if (last > own)
+      say_after(pair, rank, own, last, advice);
+    else
+      snprintf(advice->remedy, sizeof advice->remedy,
+               "let rank %" PRIu32 " submit its task %" PRIu32 " behind task %" PRIu32 ", and that be in its `after`",
+               rank, last, own);
+    return true;
+  }
+  return false;
 }
 
 /* ---- its own wait is over too early ---- */
@@ -307,8 +389,8 @@ static bool is_reuse(const struct pair *pair, struct pto_ranks_advice *advice) {
 /* ---- the whole ---- */
 
 static bool search(const struct pair *pair, struct pto_ranks_advice *advice) {
-  static bool (*const ways[])(const struct pair *, struct pto_ranks_advice *) = {advise_after, advise_idle,
-                                                                                 advise_unheard, advise_other_peer};
+  static bool (*const ways[])(const struct pair *, struct pto_ranks_advice *) = {
+      advise_after, advise_behind_put, advise_tell_after, advise_idle, advise_unheard, advise_other_peer};
   for (size_t k = 0; k < sizeof ways / sizeof *ways; k++)
     if (ways[k](pair, advice)) return true;
   return false;
@@ -338,9 +420,11 @@ void pto_ranks_advise(struct pto_world_order *order, const struct pto_window_acc
   const bool is_known = is_first || advice->is_turned; /* which ought to come before which */
   const struct pair *pair = &pairs[advice->is_turned];
   if (searches && (search(pair, advice) || (!is_known && search(&pairs[1], advice)))) return;
+  const bool are_puts = !is_known && earlier->verb == PTO_WINDOW_PUTS && later->verb == PTO_WINDOW_PUTS;
   if (!is_known) snprintf(advice->cause, sizeof advice->cause, "no notify and wait orders the two");
   snprintf(advice->remedy, sizeof advice->remedy,
-           "let rank %" PRIu32 " wait before that for a signal that rank %" PRIu32 " notifies behind its own",
+           "%slet rank %" PRIu32 " wait before that for a signal that rank %" PRIu32 " notifies behind its own",
+           are_puts ? "let each put have bytes of its own; or, if one is to replace the other, " : "",
            pair->second->rank, pair->first->rank);
   say_new_signal(pair, advice);
 }

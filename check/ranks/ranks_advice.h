@@ -3,7 +3,8 @@
  * Why nothing orders two accesses of a window, where what ranks told each other shows it, and what would.
  *
  * Asked in this order, first for the later of the two, then for the earlier one: another task of the rank waits for
- * what the other rank's task notifies; the task's own wait needs no notify; the other task sets a signal that is
+ * what the other rank's task notifies; the other task notifies before it puts, or another task of its rank does that is
+ * not behind it; the task's own wait needs no notify; the other task sets a signal that is
  * counted, or notifies another rank or another signal.  What is found explains the pair; it is no finding of its own.
  *
  * Where one of the two is about what an older write has put there, and the bytes of the other one are read later, the

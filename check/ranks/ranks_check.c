@@ -57,37 +57,6 @@ static int check_rank(struct reporter *t, uint32_t rank, struct pto_error *error
 
 /* ---- windows ---- */
 
-static uint64_t param_of(const struct reporter *t, const struct pto_window_access *access) {
-  if (access->local == PTO_GRAPH_NONE) return PTO_FINDING_NONE;
-  const struct pto_trace_param *param = t->order.graphs[access->rank].accesses[access->local].param;
-  return param && param->index != UINT32_MAX ? param->index : PTO_FINDING_NONE;
-}
-
-static uint64_t number_of_task(const struct reporter *t, const struct pto_window_access *access) {
-  const struct pto_graph_node *node = &t->order.graphs[access->rank].nodes[access->its_node];
-  return node->is_host ? PTO_FINDING_NONE : node->index;
-}
-
-/* The host's place, or the task's. */
-static void set_access(const struct reporter *t, struct pto_finding *finding, int i,
-                       const struct pto_window_access *access) {
-  const struct pto_access_graph *graph = &t->order.graphs[access->rank];
-  pto_rank_set_side(t->ranks, finding, i, access->rank, number_of_task(t, access));
-  if (graph->nodes[access->its_node].is_host)
-    pto_source_lines_find(t->ranks->lines, pto_graph_host(graph, access->its_node)->call, NULL, &finding->places[i]);
-  finding->params[i] = param_of(t, access);
-}
-
-/* "rank 1 task 3 (add) param 0 reads". */
-static void name_access(const struct reporter *t, const struct pto_finding *finding, int i,
-                        const struct pto_window_access *access, char *text, size_t size) {
-  char side[160], param[32] = "";
-  const bool is_host = t->order.graphs[access->rank].nodes[access->its_node].is_host;
-  if (finding->params[i] != PTO_FINDING_NONE) snprintf(param, sizeof param, "param %" PRIu64 " ", finding->params[i]);
-  snprintf(text, size, "%s %s%s%s", pto_rank_side_name(finding, i, side, sizeof side), is_host ? "host " : "", param,
-           pto_window_verb_name(access->verb));
-}
-
 static void report(struct reporter *t, const struct pto_window_access *earlier, const struct pto_window_access *later) {
   const struct pto_order_window *window = &t->order.windows[earlier->window];
   struct pto_ranks_advice advice;
@@ -104,8 +73,8 @@ static void report(struct reporter *t, const struct pto_window_access *earlier, 
                                 .tasks = {PTO_FINDING_NONE, PTO_FINDING_NONE},
                                 .has_ranks = true,
                                 .decided = PTO_DECIDED_THIS_ORDER}; /* by which wait took which notify */
-  set_access(t, &finding, 0, earlier);
-  set_access(t, &finding, 1, later);
+  pto_rank_set_access(&t->order, &finding, 0, earlier);
+  pto_rank_set_access(&t->order, &finding, 1, later);
   finding.group = pto_mix64(pto_rank_side_key(&finding, 0) ^ pto_mix64(pto_rank_side_key(&finding, 1)) ^
                             (uint64_t)earlier->verb << 8 ^ later->verb);
   for (int i = 0; i < 2; i++) {
@@ -114,11 +83,31 @@ static void report(struct reporter *t, const struct pto_window_access *earlier, 
              window->number);
     snprintf(finding.extents[i], sizeof finding.extents[i], "bytes %" PRIu64 ":%" PRIu64, region->start, region->end);
   }
-  name_access(t, &finding, 0, earlier, first, sizeof first);
-  name_access(t, &finding, 1, later, second, sizeof second);
+  pto_rank_name_access(&t->order, &finding, 0, earlier, first, sizeof first);
+  pto_rank_name_access(&t->order, &finding, 1, later, second, sizeof second);
   pto_findings_add(t->findings, &finding, advice.remedy, "%s %s of the %s; %s %s of it%s; %s", first,
                    finding.extents[0], finding.arrays[0], second, finding.extents[1],
                    pto_finding_say_places(&finding, place, sizeof place), advice.cause);
+}
+
+/* Whether the task gets something into these bytes: then that, whose bytes are known, is what it declares to write. */
+static bool gets_into(const struct reporter *t, const struct pto_window_access *declared) {
+  if (declared->local == PTO_GRAPH_NONE || declared->verb != PTO_WINDOW_UPDATES) return false;
+  for (size_t i = 0; i < t->order.access_count; i++) {
+    const struct pto_window_access *access = &t->order.accesses[i];
+    if (access->local == PTO_GRAPH_NONE && access->verb == PTO_WINDOW_WRITES && access->rank == declared->rank &&
+        access->its_node == declared->its_node && access->window == declared->window &&
+        pto_region_intersects(&access->region, &declared->region, NULL))
+      return true;
+  }
+  return false;
+}
+
+/* Of two that nothing orders.  A task that gets parts of a window of which it declares all as INOUT does not write
+ * those that others get of it. */
+static bool are_alike_reads(const struct reporter *t, const struct pto_window_access *a,
+                            const struct pto_window_access *b) {
+  return (b->verb == PTO_WINDOW_GETS && gets_into(t, a)) || (a->verb == PTO_WINDOW_GETS && gets_into(t, b));
 }
 
 static void meet_list(struct reporter *t, uint32_t list, const struct pto_window_access *later) {
@@ -126,8 +115,8 @@ static void meet_list(struct reporter *t, uint32_t list, const struct pto_window
     const struct pto_window_access *earlier = &t->order.accesses[t->index.accesses[i].access];
     if (earlier->rank == later->rank) continue; /* what the rank's own check is about */
     t->counts->pairs++;
-    if (pto_world_order_has(&t->order, earlier, later) || ++t->conflicts > PTO_CONFLICTS_MAX) continue;
-    report(t, earlier, later);
+    if (pto_world_order_has(&t->order, earlier, later) || are_alike_reads(t, earlier, later)) continue;
+    if (++t->conflicts <= PTO_CONFLICTS_MAX) report(t, earlier, later);
   }
 }
 
@@ -355,62 +344,6 @@ static void check_all_declared(struct reporter *t) {
   }
 }
 
-/* ---- signals that no kernel waits for ---- */
-
-/* A wait for the signal goes on for ever: what came of it is told there. */
-static bool is_awaited(const struct reporter *t, const struct pto_unheard *unheard) {
-  size_t count;
-  const struct pto_stuck_wait *waits = pto_stuck_waits(pto_world_part(t->ranks->world), &count);
-  for (size_t i = 0; i < count; i++)
-    if (waits[i].rank == unheard->rank && waits[i].comm == unheard->comm && waits[i].signal == unheard->signal)
-      return true;
-  return false;
-}
-
-/* A wait for the signal that was over at once, so it took less than it could have; NULL: there is none. */
-static const struct pto_idle_wait *find_idle(const struct reporter *t, const struct pto_unheard *unheard) {
-  for (size_t i = 0; i < t->order.idle_count; i++) {
-    const struct pto_idle_wait *idle = &t->order.idle[i];
-    if (idle->rank == unheard->rank && idle->comm == unheard->comm && idle->signal == unheard->signal) return idle;
-  }
-  return NULL;
-}
-
-/* "": nothing shows why no wait was for it. */
-static const char *say_idle(const struct pto_idle_wait *idle, char *text, size_t size) {
-  text[0] = '\0';
-  if (idle)
-    snprintf(text, size, ": its wait in task %" PRIu64 " for %s %" PRId32 " %s", idle->task,
-             idle->is_equal ? "=" : ">=", idle->value, pto_idle_wait_words(idle));
-  return text;
-}
-
-static void report_unheard(struct reporter *t) {
-  char side[160], place[256] = "", text[300], why[200], remedy[160];
-  for (size_t i = 0; i < t->order.unheard_count; i++) {
-    const struct pto_unheard *unheard = &t->order.unheard[i];
-    const struct pto_trace_task *task = pto_rank_task(t->ranks, unheard->source, unheard->task);
-    if (is_awaited(t, unheard) || (task && pto_task_is_collective(task)))
-      continue; /* each says that it is done, also where none follows */
-    struct pto_finding finding = {PTO_FINDING_OF_RUN(PTO_FINDING_LEFT_OVER), .has_ranks = true};
-    pto_rank_set_side(t->ranks, &finding, 0, unheard->source, unheard->task);
-    finding.ranks[1] = unheard->rank;
-    finding.group = pto_rank_side_key(&finding, 0);
-    if (finding.places[0].own.file[0])
-      snprintf(place, sizeof place, ", submitted at %s", pto_source_call_name(&finding.places[0], text, sizeof text));
-    const struct pto_idle_wait *idle = find_idle(t, unheard);
-    snprintf(remedy, sizeof remedy,
-             "let rank %" PRIu32 " wait for the value that the signal has behind this, or do not notify it",
-             unheard->rank);
-    pto_findings_add(t->findings, &finding, idle ? remedy : NULL,
-                     "%s%s, notifies signal %" PRIu32 " of rank %" PRIu32 " in comm %" PRIu32
-                     ", and no wait of that rank was for it%s",
-                     pto_rank_side_name(&finding, 0, side, sizeof side), place, unheard->signal, unheard->rank,
-                     pto_rank_comm_number(pto_world_rank(t->ranks->world, unheard->rank), unheard->comm),
-                     say_idle(idle, why, sizeof why));
-  }
-}
-
 /* ---- a run that failed ---- */
 
 /* A run that failed for another reason than that ranks wait, and that no interrupt ended. */
@@ -435,8 +368,9 @@ static int check_all(struct reporter *t, struct pto_error *error) {
   pto_ranks_check_participation(t->ranks, t->findings);
   if (!check_windows(t))
     return pto_error_set(error, PTO_ENOMEM, "no memory to check %" PRIu32 " ranks", t->ranks->rank_count);
+  pto_ranks_check_sets(&t->order, t->findings);
   check_all_declared(t);
-  report_unheard(t);
+  pto_ranks_report_left(&t->order, t->findings);
   return PTO_OK;
 }
 

@@ -36,3 +36,37 @@ const char *pto_rank_side_name(const struct pto_finding *finding, int i, char *t
              finding->kernels[i]);
   return text;
 }
+
+/* ---- accesses of windows ---- */
+
+static uint64_t param_of(const struct pto_world_order *order, const struct pto_window_access *access) {
+  if (access->local == PTO_GRAPH_NONE) return PTO_FINDING_NONE;
+  const struct pto_trace_param *param = order->graphs[access->rank].accesses[access->local].param;
+  return param && param->index != UINT32_MAX ? param->index : PTO_FINDING_NONE;
+}
+
+static uint64_t task_of(const struct pto_world_order *order, const struct pto_window_access *access) {
+  const struct pto_graph_node *node = &order->graphs[access->rank].nodes[access->its_node];
+  return node->is_host ? PTO_FINDING_NONE : node->index;
+}
+
+/* The host's place, or the task's. */
+void pto_rank_set_access(const struct pto_world_order *order, struct pto_finding *finding, int i,
+                         const struct pto_window_access *access) {
+  const struct pto_access_graph *graph = &order->graphs[access->rank];
+  pto_rank_set_side(order->ranks, finding, i, access->rank, task_of(order, access));
+  if (graph->nodes[access->its_node].is_host)
+    pto_source_lines_find(order->ranks->lines, pto_graph_host(graph, access->its_node)->call, NULL,
+                          &finding->places[i]);
+  finding->params[i] = param_of(order, access);
+}
+
+/* "rank 1 task 3 (add) param 0 reads". */
+void pto_rank_name_access(const struct pto_world_order *order, const struct pto_finding *finding, int i,
+                          const struct pto_window_access *access, char *text, size_t size) {
+  char side[160], param[32] = "";
+  const bool is_host = order->graphs[access->rank].nodes[access->its_node].is_host;
+  if (finding->params[i] != PTO_FINDING_NONE) snprintf(param, sizeof param, "param %" PRIu64 " ", finding->params[i]);
+  snprintf(text, size, "%s %s%s%s", pto_rank_side_name(finding, i, side, sizeof side), is_host ? "host " : "", param,
+           pto_window_verb_name(access->verb));
+}

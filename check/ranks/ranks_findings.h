@@ -20,8 +20,19 @@ uint64_t pto_rank_side_key(const struct pto_finding *finding, int i);
 /* "rank 3 task 812 (dispatch_meta)"; without the task where it has none.  Returns `text`. */
 const char *pto_rank_side_name(const struct pto_finding *finding, int i, char *text, size_t size);
 
+/* Side `i` is that access of a window: of a task, or of the host. */
+void pto_rank_set_access(const struct pto_world_order *order, struct pto_finding *finding, int i,
+                         const struct pto_window_access *access);
+/* "rank 1 task 3 (add) param 0 reads", of a side that is set. */
+void pto_rank_name_access(const struct pto_world_order *order, const struct pto_finding *finding, int i,
+                          const struct pto_window_access *access, char *text, size_t size);
+
 /* Collectives of a communicator that are not the same on all of its ranks: the first. */
 void pto_ranks_check_participation(const struct pto_ranks *ranks, struct pto_findings *findings);
+/* Signals that one rank sets, and another one adds to in no order with it. */
+void pto_ranks_check_sets(struct pto_world_order *order, struct pto_findings *findings);
+/* Notes: notifies that no wait was for, and puts that nothing reads, where what is read beside them nothing has put. */
+void pto_ranks_report_left(const struct pto_world_order *order, struct pto_findings *findings);
 /* What waits for ever, of a run that did. */
 void pto_ranks_report_stuck(const struct pto_world_order *order, struct pto_findings *findings);
 

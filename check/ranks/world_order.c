@@ -9,6 +9,9 @@
 #include <runtime/base/grow.h>
 #include <runtime/trace/remote.h>
 
+/* So many notifies before a set of a signal, and behind it, are held against it. */
+#define MOST_BESIDE_SET 64u
+
 /* While it is made.  Points are those of the ranks' graphs, rank by rank, and then the others. */
 struct maker {
   struct pto_world_order *order;
@@ -159,11 +162,11 @@ static bool make_stretches(struct maker *m, uint32_t rank) {
     const uint32_t kind = record->kind;
     const bool is_access = (kind == PTO_REMOTE_READ || kind == PTO_REMOTE_WRITE) && record->comm; /* of a window */
     const bool has_waited = pto_remote_has_waited(record);
-    const bool tells = kind == PTO_REMOTE_NOTIFY;
+    const bool tells = kind == PTO_REMOTE_NOTIFY, sets = tells && record->is_set;
     m->record_at[rank][i] = PTO_GRAPH_NONE;
     if (!(is_access || has_waited || tells) || record->task >= graph->task_count) continue;
     const uint32_t node = graph->node_of_task[record->task], point = m->base[rank] + node;
-    if (has_waited || (is_access && m->has_told[point])) {
+    if (has_waited || ((is_access || sets) && m->has_told[point])) {
       const uint32_t next = add_point(m, record->end, (struct pto_order_place){rank, node, (uint32_t)i});
       if (next == PTO_GRAPH_NONE || !add_edge(m, m->last[point], next)) return false;
       m->last[point] = next;
@@ -270,7 +273,9 @@ struct signal {
   const struct of_signal **heard; /* notifies, in the order in which they came; borrowed */
   int32_t *values;                /* of the signal, behind each */
   size_t count;
-  size_t known;                        /* so many of them come before what the rank does now */
+  size_t known;                        /* so many of them come before what the rank does now, */
+  bool *is_spare;                      /* but for these: waits for less were over without them.  Borrowed */
+  size_t first_spare;                  /* none before it is */
   const struct pto_trace_remote *last; /* that has waited; NULL: none has */
 };
 
@@ -281,21 +286,42 @@ static void hear(const struct maker *m, struct signal *s, const struct of_signal
   const uint32_t before = (uint32_t)value_behind(s, s->count);
   s->heard[s->count] = notify;
   s->values[s->count++] = record->is_set ? record->value : (int32_t)(before + (uint32_t)record->value);
-  if (notify->rank == notify->owner) s->known = s->count;
+  s->is_spare[s->count - 1] = false;
+  if (notify->rank == notify->owner && record->is_set) s->known = s->first_spare = s->count;
 }
 
 static bool holds(const struct pto_trace_remote *wait, int32_t value) {
   return wait->is_equal ? value == wait->value : value >= wait->value;
 }
 
-/* The point comes after the notifies from `from` on to `to`, as far as the last that set the signal. */
-static bool join(struct maker *m, const struct signal *s, uint32_t point, size_t from, size_t to) {
+static const struct pto_trace_remote *heard_at(const struct maker *m, const struct signal *s, size_t i) {
+  return record_at(m, s->heard[i]->rank, s->heard[i]->index);
+}
+
+/* Of those from `at` on to `to`: what the notifies of the rank of `at` have added.  Without it none of these had come.
+ */
+static uint64_t added_from(const struct maker *m, const struct signal *s, size_t at, size_t to) {
+  uint64_t added = 0;
+  for (size_t i = at; i < to; i++)
+    if (s->heard[i]->rank == s->heard[at]->rank) added += (uint32_t)heard_at(m, s, i)->value;
+  return added;
+}
+
+/* The point comes after the notifies from `from` on to `to`, as far as the last that set the signal.  The last may have
+ * added more than the wait was for: then it is after none of those that `spare` makes up for, which came first by
+ * chance alone. */
+static bool join(struct maker *m, struct signal *s, uint32_t point, size_t from, size_t to, uint64_t spare) {
+  s->first_spare = to;
   for (size_t i = from; i < to; i++)
-    if (record_at(m, s->heard[i]->rank, s->heard[i]->index)->is_set) from = i;
+    if (heard_at(m, s, i)->is_set) from = i;
   for (size_t i = from; i < to; i++) {
     const struct of_signal *notify = s->heard[i];
     const uint32_t before = m->record_at[notify->rank][notify->index];
-    if (before != PTO_GRAPH_NONE && notify->rank != notify->owner && !add_edge(m, before, point)) return false;
+    if (before == PTO_GRAPH_NONE || notify->rank == notify->owner) continue;
+    const bool is_needed = spare == 0 || heard_at(m, s, from)->is_set || added_from(m, s, i, to) > spare;
+    s->is_spare[i] &= !is_needed;
+    if (s->is_spare[i] && s->first_spare == to) s->first_spare = i;
+    if (is_needed && !add_edge(m, before, point)) return false;
   }
   return true;
 }
@@ -321,42 +347,77 @@ static bool take_wait(struct maker *m, struct signal *s, const struct of_signal 
   size_t to = s->known;
   if (point == PTO_GRAPH_NONE) return true;
   while (to < s->count && !holds(record, value_behind(s, to))) to++;
-  const size_t from = s->known;
+  const size_t from = pto_min_u64(s->first_spare, s->known);
   const bool is_again = is_same_test(record, s->last);
+  for (size_t i = s->known; i < to; i++) s->is_spare[i] = true;
   s->known = to;
   s->last = record;
   if (from == to && !is_again && !add_idle(m->order, item, record, to == 0)) return false;
-  return join(m, s, point, from, to);
+  const int64_t over = (int64_t)value_behind(s, to) - record->value;
+  return join(m, s, point, from, to, from < to && !record->is_equal && over > 0 ? (uint64_t)over : 0);
+}
+
+static bool add_unheard(struct maker *m, const struct of_signal *notify) {
+  struct pto_world_order *order = m->order;
+  struct pto_unheard *unheard =
+      pto_grow(&order->unheard, &order->unheard_count, &order->unheard_capacity, sizeof *unheard);
+  if (!unheard) return false;
+  *unheard = (struct pto_unheard){notify->owner,
+                                  notify->signal,
+                                  notify->comm,
+                                  notify->rank,
+                                  record_at(m, notify->rank, notify->index)->task,
+                                  record_at(m, notify->rank, notify->index)->is_set};
+  return true;
 }
 
 /* Where the signal was never waited for, or less than came. */
 static bool take_unheard(struct maker *m, const struct signal *s) {
+  for (size_t i = s->first_spare; i < s->count; i++)
+    if ((i >= s->known || s->is_spare[i]) && !add_unheard(m, s->heard[i])) return false;
+  return true;
+}
+
+static bool add_set(struct maker *m, const struct of_signal *set, const struct of_signal *other) {
   struct pto_world_order *order = m->order;
-  for (size_t i = s->known; i < s->count; i++) {
-    const struct of_signal *notify = s->heard[i];
-    struct pto_unheard *unheard =
-        pto_grow(&order->unheard, &order->unheard_count, &order->unheard_capacity, sizeof *unheard);
-    if (!unheard) return false;
-    *unheard = (struct pto_unheard){notify->owner,
-                                    notify->signal,
-                                    notify->comm,
-                                    notify->rank,
-                                    record_at(m, notify->rank, notify->index)->task,
-                                    record_at(m, notify->rank, notify->index)->is_set};
+  const struct of_signal *both[2] = {set, other};
+  struct pto_signal_set *added = pto_grow(&order->sets, &order->set_count, &order->set_capacity, sizeof *added);
+  if (!added) return false;
+  *added = (struct pto_signal_set){.owner = set->owner, .signal = set->signal, .comm = set->comm};
+  for (int i = 0; i < 2; i++) {
+    const struct pto_trace_remote *record = record_at(m, both[i]->rank, both[i]->index);
+    added->ranks[i] = both[i]->rank;
+    added->nodes[i] = m->record_at[both[i]->rank][both[i]->index];
+    added->tasks[i] = record->task;
+    added->values[i] = record->value;
   }
   return true;
 }
 
-static bool take_signal(struct maker *m, const struct of_signal *items, size_t count, const struct of_signal **heard,
-                        int32_t *values) {
-  struct signal s = {.heard = heard, .values = values};
+/* Each set of the signal, with the nearest of other ranks' notifies that add to it, on either side. */
+static bool take_sets(struct maker *m, const struct signal *s) {
+  for (size_t i = 0; i < s->count; i++) {
+    const struct of_signal *set = s->heard[i];
+    const size_t from = i > MOST_BESIDE_SET ? i - MOST_BESIDE_SET : 0;
+    if (!record_at(m, set->rank, set->index)->is_set || m->record_at[set->rank][set->index] == PTO_GRAPH_NONE) continue;
+    for (size_t k = from; k < s->count && k <= i + MOST_BESIDE_SET; k++) {
+      const struct of_signal *other = s->heard[k];
+      if (other->rank == set->rank || m->record_at[other->rank][other->index] == PTO_GRAPH_NONE) continue;
+      if (!record_at(m, other->rank, other->index)->is_set && !add_set(m, set, other)) return false;
+    }
+  }
+  return true;
+}
+
+/* `s` has the arrays. */
+static bool take_signal(struct maker *m, const struct of_signal *items, size_t count, struct signal s) {
   for (size_t i = 0; i < count; i++) {
     if (record_at(m, items[i].rank, items[i].index)->kind == PTO_REMOTE_NOTIFY)
       hear(m, &s, &items[i]);
     else if (!take_wait(m, &s, &items[i]))
       return false;
   }
-  return take_unheard(m, &s);
+  return take_unheard(m, &s) && take_sets(m, &s);
 }
 
 static size_t find_of_signals(const struct maker *m, uint32_t rank, struct of_signal *items) {
@@ -386,16 +447,19 @@ static bool take_signals(struct maker *m) {
   struct of_signal *items = malloc((most + 1) * sizeof *items);
   const struct of_signal **heard = malloc((most + 1) * sizeof *heard);
   int32_t *values = malloc((most + 1) * sizeof *values);
-  bool is_well = items && heard && values;
+  bool *is_spare = malloc((most + 1) * sizeof *is_spare);
+  bool is_well = items && heard && values && is_spare;
   for (uint32_t r = 0; is_well && r < rank_count; r++) count += find_of_signals(m, r, items + count);
   if (is_well) qsort(items, count, sizeof *items, compare_signals);
   for (size_t first = 0, end; is_well && first < count; first = end) {
     for (end = first; end < count && is_same_signal(&items[end], &items[first]);) end++;
-    is_well = take_signal(m, items + first, end - first, heard, values);
+    const struct signal none = {.heard = heard, .values = values, .is_spare = is_spare};
+    is_well = take_signal(m, items + first, end - first, none);
   }
   free(items);
   free(heard);
   free(values);
+  free(is_spare);
   return is_well;
 }
 
@@ -474,6 +538,8 @@ static int compare_accesses(const void *left, const void *right) {
 
 static void number_accesses(struct maker *m) {
   struct pto_world_order *order = m->order;
+  for (size_t i = 0; i < order->set_count; i++)
+    for (int k = 0; k < 2; k++) order->sets[i].nodes[k] = m->points.number[order->sets[i].nodes[k]];
   for (size_t i = 0; i < order->access_count; i++) {
     order->accesses[i].begin = m->points.number[order->accesses[i].begin];
     order->accesses[i].node = m->points.number[order->accesses[i].node];
@@ -555,6 +621,7 @@ void pto_world_order_fini(struct pto_world_order *order) {
   free(order->accesses);
   free(order->unheard);
   free(order->idle);
+  free(order->sets);
   memset(order, 0, sizeof *order);
 }
 

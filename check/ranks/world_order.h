@@ -8,7 +8,8 @@
  * waited.  A rank's nodes are ordered as its graph says, and between ranks nothing orders but
  *
  *   notify → wait     the notifies by which the signal first came to what was waited for, since the wait before it, or
- *                     since something of the rank itself set it; of these those behind the last that set it
+ *                     since something of the rank itself set it; of these those behind the last that set it, and
+ *                     without which the others would have been too few
  *   pto_comm_create   what the hosts of its ranks had waited for comes before what they do later
  *
  * A test that holds is a wait for what it asked.  So a wait that was late, and met more than it asked for, is after no
@@ -68,6 +69,15 @@ struct pto_idle_wait {
   bool is_first; /* it needed none at all */
 };
 
+/* A notify that sets a signal, and one of another rank that adds to it, in this or the other order. */
+struct pto_signal_set {
+  uint32_t owner, signal; /* whose signal it is */
+  uint64_t comm;
+  uint32_t ranks[2], nodes[2]; /* of the set, and of the other one */
+  uint64_t tasks[2];
+  int32_t values[2];
+};
+
 /* What a node of all ranks' is. */
 struct pto_order_place {
   uint32_t rank;   /* PTO_GRAPH_NONE: pto_comm_create, of several */
@@ -91,6 +101,8 @@ struct pto_world_order {
   size_t unheard_count, unheard_capacity;
   struct pto_idle_wait *idle;
   size_t idle_count, idle_capacity;
+  struct pto_signal_set *sets;
+  size_t set_count, set_capacity;
 };
 
 /* PTO_OK; PTO_ENOMEM or PTO_EINVAL (what a rank has recorded lacks something) with the sentence; fini is due in any

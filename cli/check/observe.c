@@ -113,7 +113,7 @@ static struct pto_coverage coverage_of(const struct told *told) {
                              "such a call is not made alone");
   pto_coverage_add(&coverage, PTO_COVERAGE_WAITING_CALLS, summary->units_judged);
   pto_coverage_leave_because(&coverage, PTO_COVERAGE_WAITING_CALLS, summary->waiting_units - summary->units_judged,
-                             "it failed, or four of its form are judged");
+                             "it failed, or four of its form are judged, and one whose cores call the same");
   pto_coverage_leave_because(&coverage, PTO_COVERAGE_POLLS, summary->units_polling,
                              "the value that a core polls is taken for a signal");
   if (!rank_count) cover_held(&observed.session, &coverage);

@@ -64,7 +64,8 @@ PTO_API PTO_MUST_CHECK int pto_core_barrier(const struct pto_kernel_args *args);
 
 /* For kernels with PTO_KERNEL_TURNS, before they touch what they accumulate into: waits until the blocks before this
  * one have returned, and of this block the roles before this one that take turns.  The second call in a block does
- * nothing.  So sums have the bits of block order, whatever ran at the same time before. */
+ * nothing.  A core that waits for another one of its block, which has its turn, need not call it.  So sums have the
+ * bits of block order, whatever ran at the same time before. */
 PTO_API PTO_MUST_CHECK int pto_core_turn(const struct pto_kernel_args *args);
 
 /* For a kernel that polls memory which other cores write: it looks, and calls this where what it looks for is not

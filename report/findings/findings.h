@@ -102,7 +102,8 @@ enum pto_decided {
   X(PTO_FINDING_PARTICIPATION, "participation", false, ALL_ORDERS,                                                     \
     "ranks of a communicator submit different collectives",                                                            \
     "submit the collectives of a communicator in one order on all of its ranks")                                       \
-  X(PTO_FINDING_LEFT_OVER, "left over", true, THIS_ORDER, "a signal that was notified, and that no wait was for",      \
+  X(PTO_FINDING_LEFT_OVER, "left over", true, THIS_ORDER,                                                              \
+    "a notify that no wait was for, or a put that nothing reads",                                                      \
     "wait for it with `pto_core_wait_signal`, or do not notify it")                                                    \
   X(PTO_FINDING_ORDER, "order", false, SAMPLED, "the result depends on the order of tasks",                            \
     "declare all that the kernels touch, and let the orchestration wait for what it reads")                            \

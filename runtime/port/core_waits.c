@@ -46,6 +46,12 @@ static void add_barrier(char *text, size_t size, const struct pto_core_wait *wai
                     wait->other_barriers == 1 ? "" : "s");
 }
 
+static void add_sender(char *text, size_t size, const struct pto_core_wait *wait) {
+  pto_text_append(text, size, ", which has had %" PRIu32 ", the last of ", wait->sent);
+  add_seat(text, size, &wait->sender);
+  if (wait->sender.state == PTO_SEAT_RETURNED) add_state(text, size, &wait->sender);
+}
+
 static const char *compare_words(const struct pto_peer_wait *wait) { return wait->compare == PTO_IF_EQ ? "=" : ">="; }
 
 static void add_peer(char *text, size_t size, const struct pto_peer_wait *wait) {
@@ -66,7 +72,11 @@ static void add_wait(char *text, size_t size, const struct pto_core_wait *wait) 
   switch ((enum pto_waits_for)wait->waits_for) {
   case PTO_WAITS_FOR_FLAG:
     pto_text_append(text, size, "for a signal at flag %u", wait->flag);
-    if (wait->has_lying) pto_text_append(text, size, " (one lies at its flag %u)", wait->lying_at);
+    if (wait->has_lying)
+      pto_text_append(text, size, " (one lies at its flag %u)", wait->lying_at);
+    else if (wait->has_astray)
+      pto_text_append(text, size, " (one lies at flag %u of %s)", wait->flag, pto_role_name(wait->sender.role));
+    if (wait->sent) add_sender(text, size, wait);
     break;
   case PTO_WAITS_FOR_ROOM:
     pto_text_append(text, size, "for room for %" PRIu64 " bytes in the FIFO to ", wait->room_bytes);

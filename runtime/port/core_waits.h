@@ -68,6 +68,11 @@ struct pto_core_wait {
   bool has_lying;
   bool has_other;
   bool is_together; /* of a sync_start task: other blocks may be what it waits for */
+  /* Of a flag: how often cores of the block have signalled it, and who did last; where none has, the first other core
+   * of the block at whose flag of that number one lies. */
+  uint32_t sent;
+  bool has_astray;
+  struct pto_core_seat sender; /* of either */
 };
 
 struct pto_core_waits {

@@ -22,6 +22,12 @@ static const struct {
 } cases[] = {
     {{WHO, .waits_for = PTO_WAITS_FOR_NOTHING}, ""},
     {{WHO, .waits_for = PTO_WAITS_FOR_FLAG, .flag = 3}, "for a signal at flag 3"},
+    {{WHO, .waits_for = PTO_WAITS_FOR_FLAG, .flag = 3, .sent = 2, .sender = {1, 5, PTO_ROLE_AIV1, PTO_SEAT_RETURNED}},
+     "for a signal at flag 3, which has had 2, the last of AIV1 on core 5, which has returned"},
+    {{WHO, .waits_for = PTO_WAITS_FOR_FLAG, .flag = 3, .sent = 1, .sender = {1, 5, PTO_ROLE_AIV1, PTO_SEAT_BEGUN}},
+     "for a signal at flag 3, which has had 1, the last of AIV1 on core 5"},
+    {{WHO, .waits_for = PTO_WAITS_FOR_FLAG, .flag = 3, .has_astray = true, .sender = {1, 5, PTO_ROLE_AIV1}},
+     "for a signal at flag 3 (one lies at flag 3 of AIV1)"},
     {{WHO, .waits_for = PTO_WAITS_FOR_ROOM, .room_bytes = 64, OTHER(PTO_SEAT_SENT)},
      "for room for 64 bytes in the FIFO to AIV1 on core 5, which has not begun"},
     {{WHO, .waits_for = PTO_WAITS_FOR_ELEMENT, OTHER(PTO_SEAT_RETURNED)},

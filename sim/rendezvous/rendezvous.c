@@ -308,6 +308,8 @@ void pto_rendezvous_signal(struct pto_rendezvous_table *table, struct pto_rendez
   for (uint32_t rest = roles; rest; rest &= rest - 1) {
     struct pto_rendezvous_seat *seat = &table->items[index].seats[__builtin_ctz(rest)];
     seat->flags[flag]++;
+    seat->sent[flag] += index == from.rendezvous;
+    if (index == from.rendezvous) seat->last_role[flag] = (uint8_t)from.role;
     if (seat->waits_for == PTO_WAITS_FOR_FLAG && seat->subject == flag) wake(table, seat);
   }
 }
@@ -511,6 +513,17 @@ static void find_lying(const struct pto_rendezvous *rendezvous, uint32_t role, s
   }
 }
 
+/* Who of the block has signalled the flag that it waits for; else where such a signal went instead. */
+static void find_sender(const struct pto_rendezvous *rendezvous, uint32_t role, struct pto_core_wait *wait) {
+  const struct pto_rendezvous_seat *seat = &rendezvous->seats[role];
+  wait->sent = seat->sent[seat->subject];
+  uint32_t other = wait->sent ? seat->last_role[seat->subject] : 0;
+  while (!wait->sent && other < PTO_ROLE_COUNT && (other == role || !rendezvous->seats[other].flags[seat->subject]))
+    other++;
+  wait->has_astray = !wait->sent && other < PTO_ROLE_COUNT;
+  if (other < PTO_ROLE_COUNT) wait->sender = seat_of(rendezvous, other);
+}
+
 static void fill_wait(const struct pto_rendezvous_table *table, struct pto_rendezvous_member member,
                       struct pto_core_wait *wait) {
   const struct pto_rendezvous *rendezvous = &table->items[member.rendezvous];
@@ -525,6 +538,7 @@ static void fill_wait(const struct pto_rendezvous_table *table, struct pto_rende
   case PTO_WAITS_FOR_FLAG:
     wait->flag = seat->subject;
     find_lying(rendezvous, member.role, wait);
+    find_sender(rendezvous, member.role, wait);
     break;
   case PTO_WAITS_FOR_ROOM:
   case PTO_WAITS_FOR_ELEMENT:

@@ -54,6 +54,8 @@ struct pto_rendezvous_seat {
   struct pto_peer_wait peer; /* what that is; or the signal that it tested last */
   struct pto_rendezvous_tests tests;
   uint32_t flags[PTO_CORE_FLAGS];
+  uint32_t sent[PTO_CORE_FLAGS];     /* signals that cores of the block have sent to each, */
+  uint8_t last_role[PTO_CORE_FLAGS]; /* and who did last */
 };
 
 struct pto_rendezvous_piece {

@@ -32,6 +32,7 @@ struct pto_waiting_hooks {
   void (*latency)(struct pto_waiting_core *core);                  /* of having waited */
   void (*transfer)(struct pto_waiting_core *core, uint64_t bytes); /* an element's way into or out of a FIFO */
   void (*work)(struct pto_waiting_core *core, const struct pto_cost *cost);
+  void (*delay)(struct pto_waiting_core *core, uint64_t duration_ps); /* lets time pass, without work */
   /* Whether a kernel that makes a call is suspended first, and after what it has handed over, and woken at once: for
    * engines of one thread. */
   bool (*steps)(void *engine);

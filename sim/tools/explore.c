@@ -87,10 +87,15 @@ static uint32_t take_candidate(struct engine_explore *engine, uint32_t at) {
   return core;
 }
 
-static void log_step(struct pto_explore_log *log, struct pto_explore_event event, uint64_t position) {
+static void log_step(struct pto_explore_log *log, struct pto_explore_step step) {
   log->decisions++;
-  if (log->step_count < PTO_EXPLORE_MAX_STEPS)
-    log->steps[log->step_count++] = (struct pto_explore_step){event, position};
+  if (log->step_count < PTO_EXPLORE_MAX_STEPS) log->steps[log->step_count++] = step;
+}
+
+/* The kernel's call that the candidate goes on behind. */
+static const void *call_of(const struct engine_explore *engine, uint32_t candidate) {
+  if (candidate >= engine->candidate_count || engine->candidates[candidate].piece == 0) return NULL;
+  return engine->solo.waiting.cores[engine->candidate_cores[candidate]].port.call;
 }
 
 static uint32_t choose(struct engine_explore *engine) {
@@ -103,7 +108,7 @@ static uint32_t choose(struct engine_explore *engine) {
   const struct pto_explore_chooser *chooser = &log->chooser;
   const uint32_t index = chooser->choose ? chooser->choose(chooser->context, engine->candidates, count, position) : 0;
   PTO_ASSERT(index < count);
-  log_step(log, engine->candidates[index], position);
+  log_step(log, (struct pto_explore_step){engine->candidates[index], position, call_of(engine, index)});
   return index;
 }
 

@@ -55,6 +55,7 @@ _Static_assert(sizeof(struct pto_explore_event) == 16, "no padding");
 struct pto_explore_step {
   struct pto_explore_event event;
   uint64_t position;
+  const void *call; /* what a later piece is behind returns to; NULL: not known, or it is none */
 };
 
 #define PTO_EXPLORE_WAITS UINT64_C(1)

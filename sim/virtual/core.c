@@ -407,8 +407,12 @@ static uint64_t now_ns(struct pto_waiting_core *waiting) {
   return cores->now / 1000;
 }
 
-const struct pto_waiting_hooks pto_virtual_waiting_hooks = {
-    .wake = wake_core, .latency = spend_latency, .transfer = spend_transfer, .work = spend_work, .now_ns = now_ns};
+const struct pto_waiting_hooks pto_virtual_waiting_hooks = {.wake = wake_core,
+                                                            .latency = spend_latency,
+                                                            .transfer = spend_transfer,
+                                                            .work = spend_work,
+                                                            .delay = spend,
+                                                            .now_ns = now_ns};
 
 /* Runs the kernel that `index` is in until it waits or has returned. */
 static void resume(struct pto_virtual_cores *cores, uint32_t index) {

@@ -335,6 +335,19 @@
   X(all_flags, "cores", 0, "AIV0 writes bytes [0, 64) of array x", "AIV1 reads them",                                  \
     "order the two with `pto_core_barrier(args)`, as all 16 flags of AIV1 are in use")
 
+/* The same of tests/planted/planted_protocols.c. */
+#define PLANTED_PROTOCOLS_LIST(X)                                                                                      \
+  X(last_tile, "cores", 0, "AIV0 writes bytes [448, 512) of array x", "AIV1 reads them",                               \
+    "behind the write of AIV0 and `pto_core_wait(args, 0)` before the read of AIV1; if what was there before, ")       \
+  X(turn_of_other, "cores", 0, "AIV1 writes bytes [4, 8) of array x", "before its turn", "pto_core_turn(args)")        \
+  X(drained, "stuck", PLANTED_ANY, "waits for a signal at flag 1, which has had 5, the last of AIV1 on core 2, which", \
+    " has returned (it waits at planted_protocols.c:",                                                                 \
+    "add `pto_core_signal(args, PTO_ROLE_BIT(PTO_ROLE_AIV0), 1)` to AIV1, which has to send as many as AIV0 waits ")   \
+  X(own_flag, "stuck", PLANTED_ANY, "AIV1 on core 2 waits for a signal at flag 0 (one lies at flag 0 of AIV0)",        \
+    "task 0", "signal AIV1 instead of AIV0, `pto_core_signal(args, PTO_ROLE_BIT(PTO_ROLE_AIV1), 0)`")                  \
+  X(two_locks, "cores", PLANTED_ANY, "its cores wait for each other for ever where they run in another order",         \
+    "AIV0 on core 1 waits for a change of memory that it polls (it waits at planted_protocols.c:", "pto_core_wait")
+
 /* The same of tests/planted/planted_words.c. */
 #define PLANTED_WORDS_LIST(X)                                                                                          \
   X(early_rise, "cores", 0, "writes bytes [64, 128) of array x", "which comes before it wrote them",                   \
