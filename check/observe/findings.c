@@ -14,6 +14,7 @@
 #include <runtime/port/core_port.h>
 
 #define SAY PTO_OBSERVE_SAY
+#define WHILE_IT_LIVES "submit the task with the buffer's tensor before the scope ends that keeps its memory"
 
 void pto_observe_say_difference(struct pto_observe_text *text, const struct pto_observation *o,
                                 const struct pto_observe_outcome *outcome) {
@@ -190,6 +191,10 @@ static void say_declaration(struct pto_observe_text *remedy, const struct pto_ob
   struct pto_observe_text view = {.bytes = ""};
   if (pto_observe_memory_owner(o->memory, ranges[0].lo, pto_observe_owner(o)) != pto_observe_owner(o)) {
     SAY(remedy, "bring them over in a window of a communicator: no task declares what is of another rank");
+    return;
+  }
+  if (object->has_gone) {
+    SAY(remedy, WHILE_IT_LIVES);
     return;
   }
   if (ranges[0].lo < object->lo || ranges[0].hi > object->hi) {
@@ -500,7 +505,10 @@ void pto_observe_report_addresses(struct pto_observation *o) {
         "pass a tensor in its place: `.mode = PTO_INPUT` in the kernel's list, `pto_input(&%s)` in its submits, or "
         "INOUT where the kernel writes it",
         object.array ? object.array->name : "t");
-    if (!object.array) SAY(&remedy, "; t being that of %s", object.name);
+    if (object.has_gone)
+      SAY(&remedy, "; " WHILE_IT_LIVES);
+    else if (!object.array)
+      SAY(&remedy, "; t being that of %s", object.name);
     pto_observe_add(o, PTO_FINDING_ADDRESS, &param, object.name, remedy.bytes, &o->call.task, &text);
   }
 }

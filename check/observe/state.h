@@ -532,6 +532,7 @@ struct pto_observe_object {
   char name[160];
   uint64_t lo, hi;
   uint64_t buffer_number; /* of the runtime `rt`; 0: it is no buffer, or one that has gone */
+  bool has_gone;          /* memory that was a buffer's */
   const struct pto_runtime *rt;
   const struct pto_array *array; /* that begins at `lo` and has this shape; NULL: none is known */
 };

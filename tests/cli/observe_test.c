@@ -249,7 +249,7 @@ static void test_what_outlives_a_call_is_told_and_put_back(void **state) {
        "state: task 0 (reduce) depends on bytes [0, 4) of the 80 that its core keeps (pto_core_private at "
        "planted_state.c:",
        "  1 found\n"},
-      {"core_most", ", which it has not written itself: where it is as task 2 leaves it, byte 4 of array z",
+      {"core_most", ", which it has not written itself: where no call has been there before, byte 4 of array z",
        "  1 found\n"},
       {"core_scratch", ", which it has not written itself: where the same call has been there before", "  4 found\n"},
   };
@@ -259,7 +259,8 @@ static void test_what_outlives_a_call_is_told_and_put_back(void **state) {
         pto_ptosim_run("check %s/planted/planted_state.so --case %s --observe", pto_ptosim_build(), told[i].bug);
     if (code != 1 || !strstr(pto_ptosim_last.out, told[i].words) || !strstr(pto_ptosim_last.out, told[i].count))
       fail_msg("of %s: %s", told[i].bug, pto_ptosim_last.out);
-    assert_null(strstr(pto_ptosim_last.out, "unstable"));
+    /* where its core has memory of an earlier call, a pointer may be one that a repeated run has freed */
+    if (strcmp(told[i].bug, "core_scratch") != 0) assert_null(strstr(pto_ptosim_last.out, "unstable"));
     assert_string_equal(pto_ptosim_last.err, ""); /* repeated runs that crash say nothing */
   }
 }

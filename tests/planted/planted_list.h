@@ -385,7 +385,15 @@
     "let the orchestration first read an element that task 0 writes, `pto_read_element(rt, &t, index, &value)`")       \
   X("planted_pto", "host_write", "WAR",                                                                                \
     "read an element that task 0 writes first, which waits for it: `pto_read_element(rt, &t, index, &value)`")         \
-  X("planted_kernels", "recycled", "read outside", ", t being all of buffer 2")                                        \
+  X("planted_kernels", "recycled", "read outside", "tensor before the scope ends that keeps its memory")               \
+  X("planted_wrong", "slot_twice", "wrong", "where it names none, what task 15 is given, or what the program expects") \
+  X("planted_wrong", "slot_missed", "wrong", "submit a task that writes it")                                           \
+  X("planted_wrong", "set_between", "wrong",                                                                           \
+    "let the orchestration wait for a task before it changes, frees or leaves what that uses, as "                     \
+    "`pto_read_element(rt, &t, index, &value)` does")                                                                  \
+  X("planted_beside", "local_array", "stack", "`pto_program_alloc(run, size_bytes)`")                                  \
+  X("planted_promises", "masked_in_place", "mode",                                                                     \
+    "`.mode = PTO_INOUT` in the kernel's list, `pto_inout` in its submits")                                            \
   X("planted_kernels", "input_written", "write input",                                                                 \
     "declare param 0 INOUT: `.mode = PTO_INOUT` in the kernel's list, `pto_inout` in its submits")                     \
   X("planted_kernels", "output_read", "read output",                                                                   \
