@@ -351,6 +351,17 @@ void pto_observe_report_left(struct pto_observation *o, const struct pto_observe
   SAY(&text, ", which ");
   pto_observe_say_param(&text, &left->param);
   SAY(&text, " declares");
+  if (left->is_in_place) {
+    text.is_of_calls_before = true; /* it is told once another task reads them */
+    SAY(&text,
+        " and another task reads: here the input lies there too, and with its input apart nothing would stand in "
+        "them, though the kernel is declared PTO_KERNEL_IN_PLACE");
+    pto_observe_add(o, PTO_FINDING_MODE, &left->param, object.name,
+                    "let the kernel write all of its output, or take one parameter in the place of both: `.mode = "
+                    "PTO_INOUT` in the kernel's list, `pto_inout` in its submits",
+                    &left->task, &text);
+    return;
+  }
   SAY(&remedy, "pass a view of what it writes alone, or ");
   pto_observe_say_inout(&remedy, o, &left->task, &left->param);
   pto_observe_add(o, PTO_FINDING_NOT_WRITTEN, &left->param, object.name, remedy.bytes, &left->task, &text);

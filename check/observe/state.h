@@ -163,6 +163,7 @@ struct pto_observe_left {
   uint64_t buffer_number; /* that the memory was of, in the arena; 0: elsewhere */
   struct pto_observe_range *ranges;
   uint32_t count;
+  bool is_in_place; /* with its input apart: in place they hold what the input has */
   bool is_told;
 };
 
@@ -500,6 +501,11 @@ bool pto_observe_task_has_written(struct pto_observation *o, uint64_t lo, uint64
 void pto_observe_task_end_unit(struct pto_observation *o, bool knows_writes);
 /* Bytes were read that were never written: the task that left them out is told. */
 void pto_observe_task_blame(struct pto_observation *o, const struct pto_observe_bytes *read);
+/* A call in place would leave these bytes out, had it its input apart.  Takes the ranges. */
+void pto_observe_task_leave_in_place(struct pto_observation *o, const struct pto_observe_param *param,
+                                     struct pto_observe_bytes *missing);
+/* Those of the bytes that such a call has left out are told of it, and taken out. */
+void pto_observe_task_take_in_place(struct pto_observation *o, struct pto_observe_bytes *read);
 /* The run is over: bytes outside the arena that a task left out, and no later task wrote, are told. */
 void pto_observe_tasks_finish(struct pto_observation *o);
 void pto_observe_tasks_clear(struct pto_observation *o);

@@ -109,9 +109,16 @@ void pto_observe_tasks_clear(struct pto_observation *o) {
 
 /* ---- what was left out ---- */
 
+/* Once. */
+static void tell_left(struct pto_observation *o, struct pto_observe_left *left) {
+  const struct pto_observe_bytes all = {.ranges = left->ranges, .count = left->count};
+  if (!left->is_told) pto_observe_report_left(o, left, &all);
+  left->is_told = true;
+}
+
 /* Takes the ranges.  It is told when a task reads them, or when the run ends and they are still as they were. */
 static void add_left(struct pto_observation *o, const struct pto_observe_param *param,
-                     struct pto_observe_bytes *missing) {
+                     struct pto_observe_bytes *missing, bool is_in_place) {
   struct pto_observe_left *left = pto_grow(&o->left, &o->left_count, &o->left_capacity, sizeof *left);
   o->summary.is_short |= !left;
   if (!left) return;
@@ -121,18 +128,33 @@ static void add_left(struct pto_observation *o, const struct pto_observe_param *
                                     .param = *param,
                                     .buffer_number = pto_observe_buffer_at(o, missing->ranges[0].lo),
                                     .ranges = missing->ranges,
-                                    .count = missing->count};
+                                    .count = missing->count,
+                                    .is_in_place = is_in_place};
   memset(missing, 0, sizeof *missing);
-  o->summary.outputs_left++;
+  o->summary.outputs_left += !is_in_place;
+}
+
+void pto_observe_task_leave_in_place(struct pto_observation *o, const struct pto_observe_param *param,
+                                     struct pto_observe_bytes *missing) {
+  add_left(o, param, missing, true);
+}
+
+void pto_observe_task_take_in_place(struct pto_observation *o, struct pto_observe_bytes *read) {
+  size_t kept = 0;
+  for (size_t r = 0; r < read->count; r++) {
+    struct pto_observe_left *left = pto_observe_left_find(o, read->ranges[r].lo, read->ranges[r].hi);
+    if (left && left->is_in_place)
+      tell_left(o, left);
+    else
+      read->ranges[kept++] = read->ranges[r];
+  }
+  read->count = kept;
 }
 
 void pto_observe_task_blame(struct pto_observation *o, const struct pto_observe_bytes *read) {
   for (uint32_t r = 0; r < read->count; r++) {
     struct pto_observe_left *left = pto_observe_left_find(o, read->ranges[r].lo, read->ranges[r].hi);
-    if (!left || left->is_told) continue;
-    const struct pto_observe_bytes all = {.ranges = left->ranges, .count = left->count};
-    pto_observe_report_left(o, left, &all);
-    left->is_told = true;
+    if (left) tell_left(o, left);
   }
 }
 
@@ -148,7 +170,7 @@ void pto_observe_tasks_finish(struct pto_observation *o) {
   for (uint32_t i = 0; i < o->left_count; i++) {
     struct pto_observe_left *left = &o->left[i];
     struct pto_observe_bytes bytes = {0};
-    if (left->buffer_number || left->is_told) continue;
+    if (left->buffer_number || left->is_told || left->is_in_place) continue;
     for (uint32_t r = 0; r < left->count; r++) add_never_written(o, left->ranges[r], &bytes);
     if (bytes.count) pto_observe_report_left(o, left, &bytes);
     pto_observe_bytes_fini(o, &bytes);
@@ -315,7 +337,7 @@ static void judge_outputs(struct pto_observation *o, const struct pto_observe_ta
     for (uint64_t lo; pto_region_runs_next(&runs, &lo);) add_missing(task, lo, lo + param->region.run_bytes, &missing);
     if (missing.count || !task->knows_writes) pto_observe_note_kept(o, param);
     if (missing.count && task->knows_writes && param->task_mode == PTO_OUTPUT && !is_in_place(&o->call, param))
-      add_left(o, param, &missing);
+      add_left(o, param, &missing, false);
     pto_observe_bytes_fini(o, &missing);
   }
 }

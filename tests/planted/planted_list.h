@@ -152,7 +152,8 @@
   X("planted_promises", "half_left", PLANTED_OBSERVE, "not written", 0, 1, PLANTED_ANY, PLANTED_ANY)                   \
   X("planted_promises", "by_clock", PLANTED_OBSERVE, "unstable", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)             \
   X("planted_promises", "by_core", PLANTED_OBSERVE, "placement", 0, 0, PLANTED_ANY, PLANTED_ANY)                       \
-  X("planted_promises", "of_stack", PLANTED_OBSERVE, "address", 0, 1, PLANTED_ANY, PLANTED_ANY)
+  X("planted_promises", "of_stack", PLANTED_OBSERVE, "address", 0, 1, PLANTED_ANY, PLANTED_ANY)                        \
+  X("planted_promises", "masked_in_place", PLANTED_OBSERVE, "mode", 1, 1, PLANTED_ANY, PLANTED_ANY)
 
 #define PLANTED_DECLARED_LIST(X)                                                                                       \
   X("planted_declared", "only_written", PLANTED_OBSERVE, "unneeded", 1, 1, PLANTED_ANY, PLANTED_ANY)                   \
