@@ -14,7 +14,7 @@
 #define SAY PTO_OBSERVE_SAY
 
 void pto_observe_report_state(struct pto_observation *o, const char *data, uint64_t size_bytes) {
-  struct pto_observe_text text = {.bytes = ""};
+  struct pto_observe_text text = {.bytes = "", .is_of_calls_before = o->statics.builds_once};
   char name[256];
   if (!o->lines) o->lines = pto_source_lines_create();
   pto_source_lines_function(o->lines, data, name, sizeof name);

@@ -184,6 +184,7 @@
   X("planted_state", "core_scratch", PLANTED_OBSERVE, "state", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)               \
   X("planted_state", "stack_max", PLANTED_OBSERVE, "unstable", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)               \
   X("planted_state", "stack_unset", PLANTED_OBSERVE, "unstable", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)             \
+  X("planted_state", "counted_beside", PLANTED_OBSERVE, "state", 1, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)             \
   X("planted_state", "rounds_up", PLANTED_OBSERVE, "state", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                  \
   X("planted_state", "counts_in_shape", PLANTED_OBSERVE, "state", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)
 
