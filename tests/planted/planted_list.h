@@ -205,7 +205,18 @@
   X("planted_beside", "late_memory", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)       \
   X("planted_beside", "late_memory", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                   \
   X("planted_beside", "block_left", PLANTED_OBSERVE, "not written", 0, 0, PLANTED_ANY, PLANTED_ANY)                    \
-  X("planted_beside", "static_memory", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)
+  X("planted_beside", "static_memory", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)     \
+  X("planted_beside", "far_behind", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)        \
+  X("planted_beside", "far_behind", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                    \
+  X("planted_beside", "far_below", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)         \
+  X("planted_beside", "local_array", PLANTED_EXACT, "stack", 0, 0, PLANTED_ANY, PLANTED_ANY)                           \
+  X("planted_beside", "local_array", PLANTED_OBSERVE, "stack", 0, 0, PLANTED_ANY, PLANTED_ANY)
+
+#define PLANTED_WRONG_LIST(X)                                                                                          \
+  X("planted_wrong", "slot_twice", PLANTED_EXACT, "wrong", 15, 0, PLANTED_ANY, PLANTED_ANY)                            \
+  X("planted_wrong", "slot_missed", PLANTED_EXACT, "wrong", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)        \
+  X("planted_wrong", "set_between", PLANTED_EXACT, "wrong", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)        \
+  X("planted_wrong", "set_between", PLANTED_EXPLORE, "order", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)
 
 #define PLANTED_BLOCK_LIST(X)                                                                                          \
   X("planted_blocks", "same_row", PLANTED_OBSERVE, "blocks", 0, 0, 0, 0)                                               \
