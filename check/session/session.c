@@ -517,6 +517,8 @@ int pto_session_judge(struct pto_session *session) {
     const int code = check_counts(session);
     return code == PTO_EXIT_OK ? pto_session_check_refusals(session) : code;
   }
+  session->wrong_array = comparison.array;
+  session->wrong_element = comparison.index;
   pto_error_set(&result->error, PTO_OK, "%s", comparison.sentence);
   return end(session, PTO_EXIT_FINDINGS);
 }

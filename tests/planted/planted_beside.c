@@ -17,7 +17,8 @@
   X(own_memory, "a kernel writes one element behind a block of pto_program_alloc")                                     \
   X(late_memory, "the same, of a block that the orchestration makes")                                                  \
   X(block_left, "a kernel leaves out the last element of such a block")                                                \
-  X(static_memory, "a kernel writes one element behind a static array of the program")
+  X(static_memory, "a kernel writes one element behind a static array of the program")                                 \
+  X(local_array, "a tensor lies over a local array of the function that submits the task")
 
 /* z[i] = i, and the element as many words behind z as the scalar says: 0: none; the highest bit: before; the next:
  * read.
@@ -119,6 +120,15 @@ static void block_left(struct planted *p) {
 static void static_memory(struct planted *p) {
   static uint32_t table[17];
   of_memory(p, table);
+}
+
+/* The twin waits before it returns. */
+static void local_array(struct planted *p) {
+  uint32_t local[16], value;
+  for (uint32_t i = 0; i < 16; i++) local[i] = i;
+  struct pto_tensor z = slot(p, 0), x = pto_external_tensor(p->rt, local, PTO_UINT32, 2, row_shape);
+  put_digest(p, &x, 0);
+  if (!p->is_buggy) note(p, pto_read_element(p->rt, &z, (const uint64_t[]){0}, &value));
 }
 
 static int prepare(struct pto_program_run *run) {

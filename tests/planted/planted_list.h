@@ -431,6 +431,7 @@
   PLANTED_DECLARED_LIST(X)                                                                                             \
   PLANTED_STATE_LIST(X)                                                                                                \
   PLANTED_BESIDE_LIST(X)                                                                                               \
+  PLANTED_WRONG_LIST(X)                                                                                                \
   PLANTED_BLOCK_LIST(X)                                                                                                \
   PLANTED_PIPELINE_LIST(X)                                                                                             \
   PLANTED_LAYOUT_LIST(X)                                                                                               \
