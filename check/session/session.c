@@ -512,6 +512,7 @@ int pto_session_judge(struct pto_session *session) {
   if (comparison.has_golden) {
     result->verified = comparison.is_verified ? PTO_VERDICT_TRUE : PTO_VERDICT_FALSE;
     result->max_abs_error = comparison.max_abs_error;
+    result->nans = comparison.nans;
   }
   if (result->verified != PTO_VERDICT_FALSE) {
     const int code = check_counts(session);
