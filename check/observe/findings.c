@@ -14,6 +14,7 @@
 #include <runtime/port/core_port.h>
 
 #define SAY PTO_OBSERVE_SAY
+#define WHILE_IT_LIVES "submit the task with the buffer's tensor before the scope ends that keeps its memory"
 
 void pto_observe_say_difference(struct pto_observe_text *text, const struct pto_observation *o,
                                 const struct pto_observe_outcome *outcome) {
@@ -192,6 +193,10 @@ static void say_declaration(struct pto_observe_text *remedy, const struct pto_ob
     SAY(remedy, "bring them over in a window of a communicator: no task declares what is of another rank");
     return;
   }
+  if (object->has_gone) {
+    SAY(remedy, WHILE_IT_LIVES);
+    return;
+  }
   if (ranges[0].lo < object->lo || ranges[0].hi > object->hi) {
     SAY(remedy, "keep the kernel to the shapes and strides of its parameters: no tensor has what is beyond its array");
     return;
@@ -346,6 +351,17 @@ void pto_observe_report_left(struct pto_observation *o, const struct pto_observe
   SAY(&text, ", which ");
   pto_observe_say_param(&text, &left->param);
   SAY(&text, " declares");
+  if (left->is_in_place) {
+    text.is_of_calls_before = true; /* it is told once another task reads them */
+    SAY(&text,
+        " and another task reads: here the input lies there too, and with its input apart nothing would stand in "
+        "them, though the kernel is declared PTO_KERNEL_IN_PLACE");
+    pto_observe_add(o, PTO_FINDING_MODE, &left->param, object.name,
+                    "let the kernel write all of its output, or take one parameter in the place of both: `.mode = "
+                    "PTO_INOUT` in the kernel's list, `pto_inout` in its submits",
+                    &left->task, &text);
+    return;
+  }
   SAY(&remedy, "pass a view of what it writes alone, or ");
   pto_observe_say_inout(&remedy, o, &left->task, &left->param);
   pto_observe_add(o, PTO_FINDING_NOT_WRITTEN, &left->param, object.name, remedy.bytes, &left->task, &text);
@@ -500,7 +516,10 @@ void pto_observe_report_addresses(struct pto_observation *o) {
         "pass a tensor in its place: `.mode = PTO_INPUT` in the kernel's list, `pto_input(&%s)` in its submits, or "
         "INOUT where the kernel writes it",
         object.array ? object.array->name : "t");
-    if (!object.array) SAY(&remedy, "; t being that of %s", object.name);
+    if (object.has_gone)
+      SAY(&remedy, "; " WHILE_IT_LIVES);
+    else if (!object.array)
+      SAY(&remedy, "; t being that of %s", object.name);
     pto_observe_add(o, PTO_FINDING_ADDRESS, &param, object.name, remedy.bytes, &o->call.task, &text);
   }
 }
@@ -560,6 +579,23 @@ void pto_observe_report_near(struct pto_observation *o, const struct pto_observe
   text.earlier = &o->call.task;
   text.earlier_param = param;
   pto_observe_add(o, PTO_FINDING_NEAR, param, object.name, NULL, &o->call.task, &text);
+}
+
+void pto_observe_report_same(struct pto_observation *o, const struct pto_observe_access *access, uint32_t earlier) {
+  const struct pto_observe_param *param = pto_observe_nearest(o, access->lo, access->hi);
+  struct pto_observe_text text = {.bytes = ""};
+  struct pto_observe_object object;
+  pto_observe_object_at(o, access->lo, &object);
+  pto_observe_say_unit(&text, o, earlier);
+  SAY(&text, " writes ");
+  pto_observe_say_bytes(&text, o, access->lo, access->hi, object.name, sizeof object.name);
+  SAY(&text, ", and its ");
+  say_other(&text, o, earlier, access->label);
+  SAY(&text, " writes the same values there, so that no order of the two matters");
+  text.earlier = &o->call.task;
+  text.earlier_param = param;
+  pto_observe_add(o, PTO_FINDING_NEAR, param, object.name, "let each write its own part, where that is not meant",
+                  &o->call.task, &text);
 }
 
 /* ---- blocks of one task ---- */

@@ -153,6 +153,7 @@ static void describe_arena(const struct pto_observation *o, uint64_t lo, struct 
   }
   *object = (struct pto_observe_object){.lo = buffer->lo, .hi = buffer->hi};
   if (is_free(o, lo)) {
+    object->has_gone = true;
     snprintf(object->name, sizeof object->name, "free memory that was buffer %" PRIu64, buffer->number);
     return;
   }

@@ -3,7 +3,8 @@
  * Promises of a kernel's declaration that a call over other bytes does not test: what ACCUMULATE says (sums.c), what
  * PTO_KERNEL_IN_PLACE says, and that results do not depend on where tensors lie, or on the time.
  *
- *   IN_PLACE    a call in place runs with the INPUT apart, one apart runs in place: another result
+ *   IN_PLACE    a call in place runs with the INPUT apart, over other values in the OUTPUT, one apart runs in place:
+ *               another result.  What the OUTPUT then lacks is told once a task reads it, as of any OUTPUT.
  *   placement   all tensors lie elsewhere, in the same places of a cache line: another result
  *
  *   core        the call sees itself on another core: another result
@@ -98,9 +99,9 @@ static struct pto_kernel_tensor *tensors_of(const struct pto_observation *o) {
 }
 
 /* Runs with what is moved elsewhere, as those tensors see it whose bits are set; tensor `target`, if it is another one,
- * is where tensor `source` is. */
+ * is where tensor `source` is; `other`, if there is one, begins with other values where it was. */
 static struct pto_observe_outcome run_moved(struct pto_observation *o, struct moved *moved, uint32_t tensor_bits,
-                                            uint32_t source, uint32_t target) {
+                                            uint32_t source, uint32_t target, const struct pto_region *other) {
   struct pto_kernel_tensor *tensors = tensors_of(o);
   pto_observe_select(o, NULL);
   pto_observe_set_before(o);
@@ -113,6 +114,9 @@ static struct pto_observe_outcome run_moved(struct pto_observation *o, struct mo
       tensors[i].addr = (char *)tensors[i].addr + away_of(moved, &o->call.params[i].region);
   }
   if (target != source) tensors[target].addr = tensors[source].addr;
+  struct pto_region_runs runs = pto_region_runs(other ? other : &(struct pto_region){0});
+  for (uint64_t lo; pto_region_runs_next(&runs, &lo);)
+    pto_observe_select_range(o, (struct pto_observe_range){lo, lo + other->run_bytes});
   const struct pto_observe_outcome outcome = pto_observe_run_again(o, PTO_OBSERVE_NEGATIVE, PTO_OBSERVE_NO_LOCAL);
   for (uint32_t i = 0; i < o->call.param_count; i++) tensors[i].addr = moved->addresses[i];
   return outcome;
@@ -125,7 +129,7 @@ static void judge_placement(struct pto_observation *o) {
   uint64_t at;
   for (uint32_t i = 0; i < o->call.param_count; i++) join(&moved, &o->call.params[i].region);
   if (moved.count && reserve_copies(&moved)) {
-    const struct pto_observe_outcome outcome = run_moved(o, &moved, UINT32_MAX, 0, 0);
+    const struct pto_observe_outcome outcome = run_moved(o, &moved, UINT32_MAX, 0, 0, NULL);
     for (uint32_t i = 0; i < o->call.param_count && !outcome.caught; i++) {
       const struct pto_observe_param *param = &o->call.params[i];
       if (!(param->mode & PTO_OUTPUT)) continue;
@@ -147,6 +151,22 @@ static bool is_same_layout(const struct pto_kernel_tensor *a, const struct pto_k
          memcmp(a->strides, b->strides, a->ndims * sizeof *a->strides) == 0;
 }
 
+/* Elements that the last run has not written. */
+static void find_left(struct pto_observation *o, const struct pto_observe_param *param,
+                      struct pto_observe_bytes *left) {
+  const uint64_t page_bytes = o->memory->page_bytes;
+  struct pto_region_runs runs = pto_region_runs(&param->region);
+  for (uint64_t lo; pto_region_runs_next(&runs, &lo);)
+    for (uint64_t at = lo, end; at < lo + param->region.run_bytes; at = end) {
+      bool is_written = false;
+      end = at + param->element_bytes;
+      for (uint64_t byte = at; byte < end; byte++)
+        is_written |= pto_observe_has_changed(o, pto_observe_call_find(o->memory, byte), byte & (page_bytes - 1),
+                                              PTO_OBSERVE_NEGATIVE);
+      if (!is_written) pto_observe_bytes_add(left, at, end);
+    }
+}
+
 static void judge_pair(struct pto_observation *o, uint32_t input, uint32_t output) {
   const struct pto_observe_param *in = &o->call.params[input], *out = &o->call.params[output];
   const bool is_in_place = in->region.start == out->region.start;
@@ -158,8 +178,13 @@ static void judge_pair(struct pto_observation *o, uint32_t input, uint32_t outpu
   if (!is_in_place) away = away_of(&moved, &in->region) + in->region.start - out->region.start;
   /* Of a call in place the input alone lies elsewhere. */
   const uint32_t tensor_bits = is_in_place ? UINT32_C(1) << input : UINT32_MAX;
-  const struct pto_observe_outcome outcome = run_moved(o, &moved, tensor_bits, input, is_in_place ? input : output);
-  if (!outcome.caught && !pto_observe_is_as_first(o, out, away, &at))
+  const struct pto_observe_outcome outcome =
+      run_moved(o, &moved, tensor_bits, input, is_in_place ? input : output, is_in_place ? &out->region : NULL);
+  struct pto_observe_bytes left = {0};
+  if (!outcome.caught && is_in_place && !o->call.has_others) find_left(o, out, &left);
+  if (left.count)
+    pto_observe_task_leave_in_place(o, out, &left);
+  else if (!outcome.caught && !pto_observe_is_as_first(o, out, away, &at))
     pto_observe_report_promise(o, PTO_FINDING_MODE, out, at,
                                is_in_place ? "comes out different when the input lies apart, though the kernel is "
                                              "declared PTO_KERNEL_IN_PLACE"
@@ -167,6 +192,7 @@ static void judge_pair(struct pto_observation *o, uint32_t input, uint32_t outpu
                                              "declared PTO_KERNEL_IN_PLACE",
                                is_in_place ? "let the kernel read its input where that lies, not through the output"
                                            : "take PTO_KERNEL_IN_PLACE out of its flags");
+  pto_observe_bytes_fini(o, &left);
   pto_reserve_fini(&moved.memory);
 }
 

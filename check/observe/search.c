@@ -237,9 +237,10 @@ static bool search_reads(struct pto_observation *o, enum pto_observe_pattern pat
   struct pto_observe_outcome effect;
   pto_observe_select(o, wanted);
   const bool is_read = search(o, pattern, runs, &found, &effect);
+  if (is_read && kind == PTO_FINDING_READ_UNWRITTEN && !found.is_unsearched) pto_observe_task_take_in_place(o, &found);
   if (is_read && kind == PTO_FINDING_READ_OUTPUT)
     report_outputs(o, &found, &effect);
-  else if (is_read)
+  else if (is_read && (found.count || found.is_unsearched))
     pto_observe_report(o, kind, &found, &effect);
   if (is_read && kind == PTO_FINDING_READ_UNWRITTEN && !found.is_unsearched) pto_observe_task_blame(o, &found);
   pto_observe_bytes_fini(o, &found);

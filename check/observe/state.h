@@ -157,6 +157,9 @@ struct pto_observe_task {
   size_t count, capacity;
   struct pto_observe_held *held;
   size_t held_count, held_capacity;
+  struct pto_observe_access
+      same;            /* the first write of values that another unit has written there; hi 0: there is none */
+  uint32_t same_label; /* that unit */
 };
 
 /* Bytes that a task declared to write and left as they were. */
@@ -166,6 +169,7 @@ struct pto_observe_left {
   uint64_t buffer_number; /* that the memory was of, in the arena; 0: elsewhere */
   struct pto_observe_range *ranges;
   uint32_t count;
+  bool is_in_place; /* with its input apart: in place they hold what the input has */
   bool is_told;
 };
 
@@ -491,6 +495,8 @@ void pto_observe_rehearsal_fini(struct pto_observe_rehearsal *rehearsal);
 
 /* check/observe/task.c */
 void pto_observe_task_add(struct pto_observation *o, uint64_t lo, uint64_t hi, bool is_read);
+/* A write of bytes of an OUTPUT: where another unit has written the same values no order matters, and it is a note. */
+void pto_observe_task_add_output(struct pto_observation *o, uint64_t lo, uint64_t hi);
 /* The predicate of the task in this slot does not hold for its element. */
 void pto_observe_task_skip(struct pto_observation *o, uint32_t slot, int64_t element);
 /* A read of what an OUTPUT held in these ranges: it is no finding of its own where other units of the task write them,
@@ -503,6 +509,11 @@ bool pto_observe_task_has_written(struct pto_observation *o, uint64_t lo, uint64
 void pto_observe_task_end_unit(struct pto_observation *o, bool knows_writes);
 /* Bytes were read that were never written: the task that left them out is told. */
 void pto_observe_task_blame(struct pto_observation *o, const struct pto_observe_bytes *read);
+/* A call in place would leave these bytes out, had it its input apart.  Takes the ranges. */
+void pto_observe_task_leave_in_place(struct pto_observation *o, const struct pto_observe_param *param,
+                                     struct pto_observe_bytes *missing);
+/* Those of the bytes that such a call has left out are told of it, and taken out. */
+void pto_observe_task_take_in_place(struct pto_observation *o, struct pto_observe_bytes *read);
 /* The run is over: bytes outside the arena that a task left out, and no later task wrote, are told. */
 void pto_observe_tasks_finish(struct pto_observation *o);
 void pto_observe_tasks_clear(struct pto_observation *o);
@@ -535,6 +546,7 @@ struct pto_observe_object {
   char name[160];
   uint64_t lo, hi;
   uint64_t buffer_number; /* of the runtime `rt`; 0: it is no buffer, or one that has gone */
+  bool has_gone;          /* memory that was a buffer's */
   const struct pto_runtime *rt;
   const struct pto_array *array; /* that begins at `lo` and has this shape; NULL: none is known */
 };
@@ -613,6 +625,7 @@ uint32_t pto_observe_param_of_scalar(const struct pto_kernel *kernel, uint32_t i
 void pto_observe_report_addresses(struct pto_observation *o);
 void pto_observe_report_near(struct pto_observation *o, const struct pto_observe_access *a,
                              const struct pto_observe_access *b);
+void pto_observe_report_same(struct pto_observation *o, const struct pto_observe_access *access, uint32_t earlier);
 void pto_observe_report_blocks(struct pto_observation *o, const struct pto_observe_access *a,
                                const struct pto_observe_access *b, uint64_t lo, uint64_t hi);
 

@@ -14,7 +14,7 @@
 #define SAY PTO_OBSERVE_SAY
 
 void pto_observe_report_state(struct pto_observation *o, const char *data, uint64_t size_bytes) {
-  struct pto_observe_text text = {.bytes = ""};
+  struct pto_observe_text text = {.bytes = "", .is_of_calls_before = o->statics.builds_once};
   char name[256];
   if (!o->lines) o->lines = pto_source_lines_create();
   pto_source_lines_function(o->lines, data, name, sizeof name);
@@ -112,10 +112,13 @@ void pto_observe_report_unstable(struct pto_observation *o, const struct pto_obs
   pto_observe_say_difference(&text, o, effect);
   SAY(&text,
       ": it keeps something between calls (on the heap, in a library), or reads what is no memory of the task (local "
-      "variables of its own that it has not set, a clock, random numbers); its other reads cannot "
-      "be told");
+      "variables of its own, or memory of `malloc`, that it has not set, a clock, random numbers); its other reads "
+      "cannot be told");
   o->call.is_unstable = true;
-  pto_observe_add(o, PTO_FINDING_UNSTABLE, NULL, NULL, NULL, &o->call.task, &text);
+  pto_observe_add(o, PTO_FINDING_UNSTABLE, NULL, NULL,
+                  "set what the kernel has of its own before it reads that, and keep nothing from one run to the next: "
+                  "pass what varies as a scalar, or in a tensor",
+                  &o->call.task, &text);
 }
 
 void pto_observe_report_time(struct pto_observation *o, const struct pto_observe_outcome *effect) {

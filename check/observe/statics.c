@@ -28,9 +28,10 @@ static void add(struct pto_observe_statics *statics, struct pto_statics_segment 
   if (!added.size_bytes || added.size_bytes > PTO_STATICS_MAX_BYTES || statics->count == PTO_STATICS_MAX_SEGMENTS)
     return;
   *segment = added;
-  segment->before = malloc(2 * segment->size_bytes);
+  segment->before = calloc(3, segment->size_bytes);
   if (!segment->before) return;
   segment->after = segment->before + segment->size_bytes;
+  segment->has_changed = segment->after + segment->size_bytes;
   statics->count++;
 }
 
@@ -63,6 +64,30 @@ static void add_thread(struct pto_observe_statics *statics, const struct dl_phdr
                                             .image_bytes = variables->p_filesz});
 }
 
+/* Whether a function of one of these names is called through these relocations. */
+static bool calls_once(const ElfW(Rela) * calls, uint64_t size_bytes, const ElfW(Sym) * symbols, const char *names) {
+  static const char *const wanted[] = {"call_once", "pthread_once", "__cxa_guard_acquire"};
+  for (uint64_t i = 0; i < size_bytes / sizeof *calls; i++)
+    for (size_t k = 0; k < sizeof wanted / sizeof *wanted; k++)
+      if (strcmp(names + symbols[ELF64_R_SYM(calls[i].r_info)].st_name, wanted[k]) == 0) return true;
+  return false;
+}
+
+static bool builds_once(const struct dl_phdr_info *info) {
+  const ElfW(Dyn) *entry = NULL;
+  uintptr_t of[DT_JMPREL + 1] = {0};
+  for (int i = 0; i < info->dlpi_phnum; i++)
+    if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+      entry = (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+  for (; entry && entry->d_tag != DT_NULL; entry++)
+    if (entry->d_tag > 0 && entry->d_tag <= DT_JMPREL) of[entry->d_tag] = entry->d_un.d_ptr;
+  const ElfW(Sym) *symbols = (const ElfW(Sym) *)of[DT_SYMTAB];
+  const char *names = (const char *)of[DT_STRTAB];
+  return symbols && names &&
+         ((of[DT_JMPREL] && calls_once((const ElfW(Rela) *)of[DT_JMPREL], of[DT_PLTRELSZ], symbols, names)) ||
+          (of[DT_RELA] && calls_once((const ElfW(Rela) *)of[DT_RELA], of[DT_RELASZ], symbols, names)));
+}
+
 static int search_file(struct dl_phdr_info *info, size_t size, void *context) {
   const struct search *search = context;
   (void)size;
@@ -74,6 +99,7 @@ static int search_file(struct dl_phdr_info *info, size_t size, void *context) {
     search->statics->hi = pto_max_u64(search->statics->hi, lo + info->dlpi_phdr[i].p_memsz);
   }
   if (is_within(info, (uintptr_t)pto_observe_statics_begin) || is_within(info, (uintptr_t)pto_dtype_name)) return 1;
+  search->statics->builds_once = builds_once(info);
   for (int i = 0; i < info->dlpi_phnum; i++) {
     const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
     if (segment->p_type == PT_LOAD && (segment->p_flags & PF_W)) add_segment(search->statics, info, segment);
@@ -147,7 +173,19 @@ void pto_observe_statics_begin(struct pto_observe_statics *statics) {
   }
 }
 
+/* Whether a byte has changed, and is to be told of.  What is built once stays: built again, it would be destroyed twice
+ * when the process ends. */
+static bool note_change(const struct pto_observe_statics *statics, const struct pto_statics_segment *segment,
+                        uint64_t at) {
+  if (segment->before[at] == segment->after[at]) return false;
+  if (!statics->builds_once || segment->has_changed[at]) return true;
+  segment->has_changed[at] = 1;
+  segment->before[at] = segment->after[at];
+  return false;
+}
+
 bool pto_observe_statics_end_first(struct pto_observe_statics *statics, const char **data, uint64_t *size_bytes) {
+  *size_bytes = 0;
   for (size_t i = 0; i < statics->piece_count; i++) {
     const struct pto_statics_piece *piece = &statics->pieces[i];
     const struct pto_statics_segment *segment = piece->segment;
@@ -155,14 +193,14 @@ bool pto_observe_statics_end_first(struct pto_observe_statics *statics, const ch
     memcpy(segment->after + lo, segment->data + lo, piece->hi - lo);
     if (memcmp(segment->before + lo, segment->after + lo, piece->hi - lo) == 0) continue;
     if (segment->is_thread) statics->is_thread_changed = true;
-    if (segment->is_thread || statics->is_changed) continue;
-    while (segment->before[lo] == segment->after[lo]) lo++;
-    uint64_t hi = lo + 1;
-    while (hi < piece->hi && segment->before[hi] != segment->after[hi]) hi++;
-    *data = segment->data + lo;
-    *size_bytes = hi - lo;
-    statics->is_changed = true;
+    if (segment->is_thread) continue;
+    for (; lo < piece->hi; lo++) {
+      if (!note_change(statics, segment, lo)) continue;
+      if (!*size_bytes) *data = segment->data + lo;
+      *size_bytes += *data + *size_bytes == segment->data + lo;
+    }
   }
+  statics->is_changed = *size_bytes != 0;
   return statics->is_changed;
 }
 

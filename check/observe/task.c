@@ -12,6 +12,8 @@
 
 /* Pairs of bytes that are told of one task; more of it would say the same. */
 #define MOST_OVERLAPS 4u
+/* Writes of a task with whose values another one's are compared: each looks at all of them. */
+#define MOST_COMPARED 4096u
 
 /* The record of the unit's task, made where it is the first; NULL without memory. */
 static struct pto_observe_task *task_of(struct pto_observation *o) {
@@ -55,6 +57,43 @@ static bool has_written(const struct pto_observe_task *task, uint32_t label, str
 bool pto_observe_task_has_written(struct pto_observation *o, uint64_t lo, uint64_t hi) {
   const struct pto_observe_task *task = task_of(o);
   return task && has_written(task, o->call.label, (struct pto_observe_range){lo, hi});
+}
+
+/* Two units that run at once: not those of blocks that run one after another. */
+static bool run_at_once(const struct pto_observe_task *task, uint32_t label, uint32_t other) {
+  return label != other && !(task->has_block_order && pto_observe_label_block(label) != pto_observe_label_block(other));
+}
+
+/* Whether the call has left all of these bytes as it found them. */
+static bool are_as_before(const struct pto_observe_memory *m, uint64_t lo, uint64_t hi) {
+  for (uint64_t end; lo < hi; lo = end) {
+    const uint32_t slot = pto_observe_call_find(m, lo);
+    const uint64_t at = lo & (m->page_bytes - 1);
+    end = pto_min_u64(hi, lo - at + m->page_bytes);
+    if (slot == PTO_OBSERVE_NO_SLOT ||
+        memcmp(pto_observe_at(m, m->before, slot) + at, pto_observe_at(m, m->after, slot) + at, end - lo) != 0)
+      return false;
+  }
+  return true;
+}
+
+void pto_observe_task_add_output(struct pto_observation *o, uint64_t lo, uint64_t hi) {
+  struct pto_observe_task *task = o->call.has_others ? task_of(o) : NULL;
+  const size_t count = task ? pto_min_u64(task->count, MOST_COMPARED) : 0;
+  for (size_t i = 0; i < count; i++) {
+    const struct pto_observe_access *access = &task->accesses[i];
+    const uint64_t from = pto_max_u64(lo, access->lo), to = pto_min_u64(hi, access->hi);
+    if (access->is_read || from >= to || !run_at_once(task, access->label, o->call.label)) continue;
+    if (!are_as_before(o->memory, from, to)) continue;
+    if (!task->same.hi) {
+      task->same = (struct pto_observe_access){from, to, o->call.label, false};
+      task->same_label = access->label;
+    }
+    if (lo < from) pto_observe_task_add_output(o, lo, from);
+    if (to < hi) pto_observe_task_add_output(o, to, hi);
+    return;
+  }
+  pto_observe_task_add(o, lo, hi, false);
 }
 
 /* ---- reads of outputs ---- */
@@ -109,9 +148,16 @@ void pto_observe_tasks_clear(struct pto_observation *o) {
 
 /* ---- what was left out ---- */
 
+/* Once. */
+static void tell_left(struct pto_observation *o, struct pto_observe_left *left) {
+  const struct pto_observe_bytes all = {.ranges = left->ranges, .count = left->count};
+  if (!left->is_told) pto_observe_report_left(o, left, &all);
+  left->is_told = true;
+}
+
 /* Takes the ranges.  It is told when a task reads them, or when the run ends and they are still as they were. */
 static void add_left(struct pto_observation *o, const struct pto_observe_param *param,
-                     struct pto_observe_bytes *missing) {
+                     struct pto_observe_bytes *missing, bool is_in_place) {
   struct pto_observe_left *left = pto_grow(&o->left, &o->left_count, &o->left_capacity, sizeof *left);
   o->summary.is_short |= !left;
   if (!left) return;
@@ -121,18 +167,33 @@ static void add_left(struct pto_observation *o, const struct pto_observe_param *
                                     .param = *param,
                                     .buffer_number = pto_observe_buffer_at(o, missing->ranges[0].lo),
                                     .ranges = missing->ranges,
-                                    .count = missing->count};
+                                    .count = missing->count,
+                                    .is_in_place = is_in_place};
   memset(missing, 0, sizeof *missing);
-  o->summary.outputs_left++;
+  o->summary.outputs_left += !is_in_place;
+}
+
+void pto_observe_task_leave_in_place(struct pto_observation *o, const struct pto_observe_param *param,
+                                     struct pto_observe_bytes *missing) {
+  add_left(o, param, missing, true);
+}
+
+void pto_observe_task_take_in_place(struct pto_observation *o, struct pto_observe_bytes *read) {
+  size_t kept = 0;
+  for (size_t r = 0; r < read->count; r++) {
+    struct pto_observe_left *left = pto_observe_left_find(o, read->ranges[r].lo, read->ranges[r].hi);
+    if (left && left->is_in_place)
+      tell_left(o, left);
+    else
+      read->ranges[kept++] = read->ranges[r];
+  }
+  read->count = kept;
 }
 
 void pto_observe_task_blame(struct pto_observation *o, const struct pto_observe_bytes *read) {
   for (uint32_t r = 0; r < read->count; r++) {
     struct pto_observe_left *left = pto_observe_left_find(o, read->ranges[r].lo, read->ranges[r].hi);
-    if (!left || left->is_told) continue;
-    const struct pto_observe_bytes all = {.ranges = left->ranges, .count = left->count};
-    pto_observe_report_left(o, left, &all);
-    left->is_told = true;
+    if (left) tell_left(o, left);
   }
 }
 
@@ -148,7 +209,7 @@ void pto_observe_tasks_finish(struct pto_observation *o) {
   for (uint32_t i = 0; i < o->left_count; i++) {
     struct pto_observe_left *left = &o->left[i];
     struct pto_observe_bytes bytes = {0};
-    if (left->buffer_number || left->is_told) continue;
+    if (left->buffer_number || left->is_told || left->is_in_place) continue;
     for (uint32_t r = 0; r < left->count; r++) add_never_written(o, left->ranges[r], &bytes);
     if (bytes.count) pto_observe_report_left(o, left, &bytes);
     pto_observe_bytes_fini(o, &bytes);
@@ -190,11 +251,6 @@ static int order_accesses(const void *left, const void *right) {
   if (a->label != b->label) return a->label < b->label ? -1 : 1;
   if (a->is_read != b->is_read) return a->is_read - b->is_read; /* of two that meet, writes are told first */
   return (a->hi > b->hi) - (a->hi < b->hi);
-}
-
-/* Two units that run at once: not those of blocks that run one after another. */
-static bool run_at_once(const struct pto_observe_task *task, uint32_t label, uint32_t other) {
-  return label != other && !(task->has_block_order && pto_observe_label_block(label) != pto_observe_label_block(other));
 }
 
 static int order_by_unit(const void *left, const void *right) {
@@ -254,6 +310,10 @@ static void judge_units(struct pto_observation *o, const struct pto_observe_task
 /* Writes of two units in one store of the hardware, which then writes old bytes over the other's: the first is told. */
 static void judge_distance(struct pto_observation *o, const struct pto_observe_task *task) {
   const struct pto_observe_access *last = NULL;
+  if (task->same.hi) {
+    pto_observe_report_same(o, &task->same, task->same_label);
+    return;
+  }
   for (uint32_t i = 0; i < task->count; i++) {
     const struct pto_observe_access *access = &task->accesses[i];
     if (access->is_read) continue;
@@ -315,7 +375,7 @@ static void judge_outputs(struct pto_observation *o, const struct pto_observe_ta
     for (uint64_t lo; pto_region_runs_next(&runs, &lo);) add_missing(task, lo, lo + param->region.run_bytes, &missing);
     if (missing.count || !task->knows_writes) pto_observe_note_kept(o, param);
     if (missing.count && task->knows_writes && param->task_mode == PTO_OUTPUT && !is_in_place(&o->call, param))
-      add_left(o, param, &missing);
+      add_left(o, param, &missing, false);
     pto_observe_bytes_fini(o, &missing);
   }
 }

@@ -55,6 +55,34 @@ static void add(const struct pto_trace_task *task, const struct pto_trace_param 
       array->name, array->size_bytes, pto_finding_say_places(&finding, place, sizeof place));
 }
 
+static void add_on_stack(const struct pto_trace_task *task, const struct pto_trace_param *param,
+                         struct pto_source_lines *lines, struct pto_findings *findings) {
+  struct pto_finding finding = {PTO_FINDING_OF_RUN(PTO_FINDING_STACK), .group = (uintptr_t)task->call};
+  struct pto_region region;
+  char place[512];
+  finding.tasks[0] = task->number;
+  finding.params[0] = param->index;
+  pto_source_lines_find(lines, task->call, task->outer_call, &finding.places[0]);
+  pto_trace_task_name(task, finding.kernels[0], sizeof finding.kernels[0]);
+  snprintf(finding.arrays[0], sizeof finding.arrays[0], "buffer %" PRIu64, param->buffer_number);
+  pto_region_from_tensor(&param->tensor, param->tensor.buffer.base, &region);
+  snprintf(finding.extents[0], sizeof finding.extents[0], "bytes %" PRIu64 ":%" PRIu64,
+           region.start - param->tensor.buffer.base, region.end - param->tensor.buffer.base);
+  pto_findings_add(findings, &finding, NULL,
+                   "task %" PRIu64 " (%s) param %" PRIu32
+                   " lies over a local variable of the orchestration, which waits for no task behind this submit: the "
+                   "variable may be gone when the task runs%s",
+                   task->number, finding.kernels[0], param->index,
+                   pto_finding_say_places(&finding, place, sizeof place));
+}
+
+/* Whether the orchestration has waited for something after it submitted the task. */
+static bool has_waited(const struct pto_trace *trace, const struct pto_trace_task *task) {
+  const uint64_t count = trace->host_accesses.count;
+  const struct pto_trace_host_access *last = count ? pto_trace_log_at(&trace->host_accesses, count - 1) : NULL;
+  return trace->host_accesses.dropped || (last && last->task_count > task->number);
+}
+
 static void check_ends(const struct pto_trace *trace, struct pto_program_run *run, struct pto_findings *findings) {
   struct pto_source_lines *lines = NULL;
   const struct pto_array *array = NULL;
@@ -64,6 +92,10 @@ static void check_ends(const struct pto_trace *trace, struct pto_program_run *ru
       const struct pto_trace_param *param = pto_trace_log_at(&trace->params, i);
       struct pto_region region;
       if (param->is_managed || pto_tensor_is_empty(&param->tensor)) continue;
+      if (param->is_on_stack && param->index != UINT32_MAX && !has_waited(trace, task)) {
+        if (!lines) lines = pto_source_lines_create();
+        add_on_stack(task, param, lines, findings);
+      }
       pto_region_from_tensor(&param->tensor, param->tensor.buffer.base, &region);
       if (!array || !has_byte(array, region.start)) array = array_of(run, region.start);
       if (!array || region.end - (uint64_t)(uintptr_t)array->data <= array->size_bytes) continue;

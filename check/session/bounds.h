@@ -8,6 +8,8 @@
  * the run ends.  Memory of no array has no known end.  Outputs that no task writes at all are the host's; and programs
  * with an `expect` say there what theirs are to be, zeros too.
  *
+ * Also tensors over local variables of the orchestration.
+ *
  * Owns nothing.  One thread, after the run.
  */
 #ifndef PTO_CHECK_SESSION_BOUNDS_H

@@ -2,6 +2,7 @@
 #include <check/session/explored.h>
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include <check/explore/run.h>
 #include <check/session/refusals.h>
@@ -157,8 +158,8 @@ int pto_explored_begin(struct pto_explored *explored, void (*progress)(uint64_t 
   session->result.refused = 0;
   const int code = pto_session_judge(session);
   if (code == PTO_EXIT_FINDINGS)
-    pto_findings_add(
-        &explored->findings, &wrong, NULL, "the sequential run already: %s%s", session->result.error.sentence,
+    pto_session_add_wrong(
+        session, &explored->findings, &wrong, "the sequential run already: ",
         is_right_without_poison(session)
             ? "; only here, where memory begins as a pattern (NaN in floats), so something reads bytes that "
               "no task has written: `ptosim check --observe` tells what"
@@ -185,4 +186,22 @@ void pto_explored_close(struct pto_explored *explored) {
   pto_runtime_destroy(explored->threads);
   pto_findings_fini(&explored->findings);
   pto_session_fini(&explored->session);
+}
+
+bool pto_session_is_right_in_sequence(const struct pto_session *session) {
+  struct pto_explored *explored = calloc(1, sizeof *explored);
+  struct pto_session_options options = session->options;
+  struct pto_config config = session->asked;
+  if (!explored) return false;
+  config.size = sizeof config;
+  config.engine = NULL;
+  config.record = 0;
+  options.config = &config;
+  options.progress = NULL;
+  int code = pto_explored_open(explored, &options, false);
+  if (code == PTO_EXIT_OK) code = pto_explored_begin(explored, NULL);
+  const bool is_right = code == PTO_EXIT_OK && pto_findings_is_clean(&explored->findings);
+  pto_explored_close(explored);
+  free(explored);
+  return is_right;
 }

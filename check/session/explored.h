@@ -32,4 +32,8 @@ int pto_explored_begin(struct pto_explored *explored, void (*progress)(uint64_t 
 int pto_explored_exit(const struct pto_explored *explored, int status);
 void pto_explored_close(struct pto_explored *explored);
 
+/* Whether a session's program is right where each task runs within its submit.  Runs it anew.  If so, and if what its
+ * tasks declare is ordered, memory that is used beside that is the reason why the session's run was wrong. */
+bool pto_session_is_right_in_sequence(const struct pto_session *session);
+
 #endif

@@ -2,7 +2,7 @@
 #include <check/session/observed_arrays.h>
 
 /* So far past its ends a touch of an array is noticed, and told with its distance. */
-#define MARGIN_BYTES (UINT64_C(256) << 10)
+#define MARGIN_BYTES (UINT64_C(64) << 20)
 
 uint64_t pto_observed_margin_bytes(void) { return pto_observation_is_left_to_tool() ? 0 : MARGIN_BYTES; }
 

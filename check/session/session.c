@@ -512,11 +512,14 @@ int pto_session_judge(struct pto_session *session) {
   if (comparison.has_golden) {
     result->verified = comparison.is_verified ? PTO_VERDICT_TRUE : PTO_VERDICT_FALSE;
     result->max_abs_error = comparison.max_abs_error;
+    result->nans = comparison.nans;
   }
   if (result->verified != PTO_VERDICT_FALSE) {
     const int code = check_counts(session);
     return code == PTO_EXIT_OK ? pto_session_check_refusals(session) : code;
   }
+  session->wrong_array = comparison.array;
+  session->wrong_element = comparison.index;
   pto_error_set(&result->error, PTO_OK, "%s", comparison.sentence);
   return end(session, PTO_EXIT_FINDINGS);
 }

@@ -83,6 +83,8 @@ struct pto_session {
   struct pto_group_times label_times; /* by these */
   struct pto_alike_tasks alike;
   struct pto_session_listener listener; /* set it after init */
+  const struct pto_array *wrong_array;  /* of the first wrong element that judge has found; NULL: it has found none */
+  uint64_t wrong_element;               /* its row-major index */
   struct pto_captured_tasks *captured;  /* NULL: none are */
   struct pto_given_values *values;      /* with no_compute: where elements come from; else NULL */
 };
@@ -100,6 +102,10 @@ int pto_session_init(struct pto_session *session, const struct pto_session_optio
 int pto_session_init_judged(struct pto_session *session, const struct pto_session_options *options);
 int pto_session_execute(struct pto_session *session);
 int pto_session_judge(struct pto_session *session);
+/* Adds the finding `wrong` of a session that was judged so: "BEFOREoutput z[2,0]: …BEHIND; …", with the last task that
+ * declares to write the first wrong element. */
+void pto_session_add_wrong(const struct pto_session *session, struct pto_findings *findings,
+                           const struct pto_finding *wrong, const char *before, const char *behind);
 /* What the contexts that the program has reported in the last round came to: the stats of `result`. */
 void pto_session_take_counters(struct pto_session *session);
 /* Whether submits of the last round were refused that the program does not expect to be. */

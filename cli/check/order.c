@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <check/order/order_coverage.h>
+#include <check/session/explored.h>
 #include <cli/run/judgement.h>
 #include <formats/units.h>
 #include <report/findings/findings.h>
@@ -16,6 +17,9 @@
 
 /* Lines of findings for people; --json has all. */
 #define MAX_LINES 20u
+#define USED_MEANWHILE                                                                                                 \
+  "let the orchestration wait for a task before it changes, frees or leaves what that uses, as " PTO_FINDING_READ_LINE \
+  " does for an element t that it writes: `ptosim explore` names the task"
 
 struct check {
   struct pto_session session;
@@ -53,8 +57,16 @@ static void check_result(struct check *check) {
   const struct pto_session *session = &check->session;
   if (pto_session_judge(&check->session) != PTO_EXIT_FINDINGS) return;
   /* refused submits are a finding already, where they are all that is wrong */
-  if (session->result.verified == PTO_VERDICT_FALSE || !pto_session_has_bad_refusals(session))
-    pto_findings_add(&check->findings, &wrong, NULL, "%s, under rules exact", check->session.result.error.sentence);
+  if (session->result.verified != PTO_VERDICT_FALSE && pto_session_has_bad_refusals(session)) return;
+  /* with no finding before it, what tasks declare is ordered */
+  if (session->rt && pto_findings_is_clean(&check->findings) && pto_session_is_right_in_sequence(session))
+    pto_findings_add(&check->findings, &wrong, USED_MEANWHILE,
+                     "%s, under rules exact; right where each task runs within its submit, so the orchestration "
+                     "changes, frees or reads memory by itself that tasks use, without waiting, or a kernel touches "
+                     "what its task does not declare (`ptosim check --observe` tells whether one does)",
+                     session->result.error.sentence);
+  else
+    pto_session_add_wrong(session, &check->findings, &wrong, "", ", under rules exact");
 }
 
 /* PTO_OK, or the status of the first step that could not be made. */

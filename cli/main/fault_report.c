@@ -216,6 +216,18 @@ static size_t add_calls(char *text, size_t size) {
   return used;
 }
 
+static const char damaged[] =
+    "; where memory of the process is damaged, as by a write behind what `malloc` gave, the same run under `valgrind` "
+    "names who wrote it";
+
+/* Where neither a kernel nor the program's own code has faulted, it may be that of before. */
+static bool may_be_damaged(void) {
+  const void *const own = (const void *)(uintptr_t)pto_fault_report_interrupt;
+  const void *const library = (const void *)(uintptr_t)abort;
+  return !faulted.message && (!faulted.call_count || pto_source_lines_share_file(faulted.calls[0], own) ||
+                              pto_source_lines_share_file(faulted.calls[0], library));
+}
+
 _Noreturn static void explain(int fd) {
   char text[PTO_SENTENCE_SIZE / 2] = "";
   size_t used;
@@ -228,6 +240,8 @@ _Noreturn static void explain(int fd) {
     faulted.describer(faulted.describer_context, faulted.message, faulted.address, more, sizeof text - used - 2);
     if (*more) memcpy(text + used, "; ", 2);
   }
+  used = strnlen(text, sizeof text);
+  if (may_be_damaged()) snprintf(text + used, sizeof text - used, "%s", damaged);
   (void)!write(fd, text, strnlen(text, sizeof text));
   _exit(0);
 }
@@ -243,6 +257,7 @@ static void add_explanation(void) {
   if (child > 0) {
     const ssize_t count = read(ends[0], faulted.sentence + used, sizeof faulted.sentence - 1 - used);
     faulted.sentence[used + (count > 0 ? (size_t)count : 0)] = '\0';
+    if (count <= 0 && !faulted.message) append(used, damaged); /* nor could that process use it */
     (void)waitpid(child, NULL, 0);
   }
   close(ends[0]);

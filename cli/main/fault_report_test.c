@@ -142,6 +142,7 @@ static void test_each_kind_of_fault_is_named(void **state) {
     char text[2048];
     assert_int_equal(sentence_of(rows[i].act, text, sizeof text), LEFT_WELL);
     expect_sentence(text, rows[i].text);
+    if (rows[i].act == act_abort) assert_non_null(strstr(text, "the same run under `valgrind` names who wrote it"));
     if (rows[i].act == act_wild_pointer && !strstr(text, "+0x")) /* built with libdw */
       assert_non_null(strstr(text, "; in act_wild_pointer (fault_report_test.c:"));
   }

@@ -19,7 +19,7 @@
 #include <runtime/tensor/region_runs.h>
 
 /* So far from a tensor an address is told of it. */
-#define MOST_AWAY (UINT64_C(1) << 20)
+#define MOST_AWAY (UINT64_C(1) << 35) /* an index of 32 bits that has wrapped, of elements of 8 bytes */
 
 static struct pto_words words_of(const struct pto_string_list *list) {
   return (struct pto_words){list->items, list->count};

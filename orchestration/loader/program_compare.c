@@ -66,6 +66,7 @@ static void compare_array(const struct pto_array *array, double rtol, double ato
   for (uint64_t i = 0; i < array->numel; i++) {
     double actual = pto_array_get(array, i), golden = array->golden[i], error = error_of(actual, golden);
     if (error > comparison->max_abs_error) comparison->max_abs_error = error;
+    comparison->nans += isnan(actual) && isnan(golden);
     if (is_within(array, actual, golden, rtol, atol)) continue;
     if (comparison->mismatches++ > 0) continue;
     comparison->array = array;

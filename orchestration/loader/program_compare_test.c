@@ -150,6 +150,8 @@ static void test_infinities_and_nans_match_themselves_alone(void **state) {
   assert_true(isinf(compare_one(PTO_FLOAT32, NAN, 1, 1, 1).max_abs_error));
   assert_true(isinf(compare_one(PTO_FLOAT32, INFINITY, -INFINITY, 1, 1).max_abs_error));
   assert_true(compare_one(PTO_FLOAT32, NAN, NAN, 1, 1).max_abs_error == 0);
+  assert_int_equal(compare_one(PTO_FLOAT32, NAN, NAN, 1, 1).nans, 1);
+  assert_int_equal(compare_one(PTO_FLOAT32, NAN, 1, 1, 1).nans, 0);
 }
 
 static void test_the_first_mismatch_is_named_with_index_and_values(void **state) {

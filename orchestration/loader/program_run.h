@@ -92,6 +92,7 @@ struct pto_comparison {
   double max_abs_error; /* largest |a − g|; INFINITY where one of the two is NaN and the other not, or they are
                            infinitely apart */
   uint64_t compared, mismatches; /* elements */
+  uint64_t nans;                 /* of those that match: both are NaN */
   /* The first mismatch, in order of declaration, then row-major. */
   const struct pto_array *array;
   uint64_t index; /* row-major */

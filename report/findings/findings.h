@@ -48,6 +48,9 @@ enum pto_decided {
   X(PTO_FINDING_BEYOND, "beyond array", false, ALL_ORDERS,                                                             \
     "a tensor has bytes behind the end of the array that it is registered over",                                       \
     "register it as large as the array is")                                                                            \
+  X(PTO_FINDING_STACK, "stack", false, ALL_ORDERS,                                                                     \
+    "a tensor lies over a local variable of the orchestration, which waits for nothing before that is gone",           \
+    "give it memory that lasts until the run ends: `pto_program_alloc(run, size_bytes)`")                              \
   X(PTO_FINDING_REDUNDANT, "redundant", true, ALL_ORDERS, "an explicit edge that other edges imply",                   \
     "take it out of `after`")                                                                                          \
   X(PTO_FINDING_BLOCKS, "blocks", false, THIS_ORDER,                                                                   \
@@ -85,7 +88,7 @@ enum pto_decided {
   X(PTO_FINDING_PLACEMENT, "placement", false, SAMPLED, "a kernel's results depend on where its tensors lie",          \
     "compute with elements and offsets, not with addresses or numbers of cores")                                       \
   X(PTO_FINDING_NEAR, "near", true, THIS_ORDER,                                                                        \
-    "two blocks or cores of one task write closer to each other than one store does",                                  \
+    "two blocks or cores of one task write closer to each other than one store does, or write the same values",        \
     "let each part begin at a multiple of 32 bytes")                                                                   \
   X(PTO_FINDING_UNNEEDED, "unneeded", true, SAMPLED,                                                                   \
     "a kernel declares a mode or a flag that none of its calls needs", "declare what the kernel does")                 \
@@ -120,7 +123,8 @@ enum pto_decided {
     "a device tensor is read, by a dispatch or the host, before it has its first values",                              \
     "write it before the dispatch")                                                                                    \
   X(PTO_FINDING_WRONG, "wrong", false, THIS_ORDER, "the output is not what the program expects",                       \
-    "mend the kernel that `ptosim check --observe` names, or what the program expects")                                \
+    "mend the kernel that `ptosim check --observe` names; where it names none, what the tasks are given, or what the " \
+    "program expects")                                                                                                 \
   X(PTO_FINDING_FAILED, "failed", false, THIS_ORDER, "the run ended with an error",                                    \
     "mend this first: what comes behind it was not judged")                                                            \
   X(PTO_FINDING_DIFFERENCE, "difference", false, THIS_ORDER, "two runs, graphs or results are not the same", NULL)

@@ -135,7 +135,11 @@ static void print_verdict(const struct pto_run_result *result, FILE *to) {
     const bool is_right = result->verified == PTO_VERDICT_TRUE;
     fputs("  result   ", to);
     pto_colour_put(to, is_right ? PTO_COLOUR_GOOD : PTO_COLOUR_BAD, is_right ? "verified" : "WRONG");
-    fprintf(to, ", largest error %.3g\n", result->max_abs_error);
+    fprintf(to, ", largest error %.3g", result->max_abs_error);
+    if (result->nans)
+      fprintf(to, "; %" PRIu64 " element%s NaN, as the program expects", result->nans,
+              result->nans == 1 ? " is" : "s are");
+    fputs("\n", to);
   }
 }
 

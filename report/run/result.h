@@ -55,6 +55,7 @@ struct pto_run_result {
   struct pto_priced priced;
   enum pto_verdict verified;
   double max_abs_error; /* where verified was asked */
+  uint64_t nans;        /* elements that are NaN, and are expected to be */
   bool has_output_digest, has_trace_digest;
   bool has_exact_outputs; /* all are of integer types; where there is a digest */
   uint64_t output_digest, trace_digest;

@@ -166,6 +166,24 @@ static void test_an_infinite_error_is_the_largest_number(void **state) {
   json_decref(root);
 }
 
+/* Which often is a mistake of both, as of a row that is masked as a whole. */
+static void test_elements_that_are_nan_as_expected_are_told(void **state) {
+  struct pto_run_result result = full();
+  for (result.nans = 0; result.nans <= 2; result.nans++) {
+    static const char *const told[] = {"largest error 0.5\n",
+                                       "largest error 0.5; 1 element is NaN, as the program expects\n",
+                                       "largest error 0.5; 2 elements are NaN, as the program expects\n"};
+    char *text = NULL;
+    size_t size;
+    FILE *to = open_memstream(&text, &size);
+    assert_non_null(to);
+    pto_run_result_print(&result, to);
+    fclose(to);
+    if (!strstr(text, told[result.nans])) fail_msg("%s", text);
+    free(text);
+  }
+}
+
 static void test_people_get_units(void **state) {
   char text[32];
   assert_string_equal(pto_format_seconds(2.5e-9, text, sizeof text), "2 ns");
@@ -183,6 +201,7 @@ int main(void) {
       cmocka_unit_test(test_what_is_not_known_is_null_and_still_there),
       cmocka_unit_test(test_threads_have_no_virtual_time),
       cmocka_unit_test(test_an_infinite_error_is_the_largest_number),
+      cmocka_unit_test(test_elements_that_are_nan_as_expected_are_told),
       cmocka_unit_test(test_people_get_units),
   };
   return cmocka_run_group_tests(tests, make_path, remove_path);

@@ -13,6 +13,11 @@ const void *pto_call_stack_begin(const void *frame) {
   return before;
 }
 
+bool pto_call_stack_has(uint64_t address) {
+  const uint64_t own = (uintptr_t)__builtin_frame_address(0);
+  return address > own && address < (uintptr_t)frame_of_caller;
+}
+
 /* Where a frame goes on.  The stack pointer there is what the unwinder calls the canonical address of the frame within:
  * below frame_of_caller in that function too, and beyond it in its callers. */
 static const void *address_of(struct _Unwind_Context *context) {

@@ -11,10 +11,15 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* The program's own code is called from the function whose frame this is (__builtin_frame_address(0)); NULL: it has
  * returned.  What was said before, for a thread that goes on with another stack. */
 const void *pto_call_stack_begin(const void *frame);
+
+/* Whether the address is of a variable of the program's own code that is called, from within a function called by it.
+ */
+bool pto_call_stack_has(uint64_t address);
 
 /* Of the calls that the program's own code is in, the outermost, of which `call` is one within.  NULL: `call` is itself
  * the outermost, or is not found. */

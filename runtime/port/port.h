@@ -207,7 +207,7 @@ struct pto_port {
   bool has_more_prices;        /* some of PTO_MORE_WORK_LIST are not what they are where a chip file leaves them out */
   bool skips_kernels;          /* the runtime's wish: messages take their time, and nothing is called */
   bool looks_at_memory;        /* outputs lie apart, so that what runs off one is in unowned bytes (gm_arena.h) */
-  bool asks_behind;            /* virtual time: polls come behind submits and accesses by the host as well */
+  bool asks_behind;            /* polls come behind submits and accesses by the host as well */
   uint32_t run_ahead;     /* unfinished tasks beyond which a submit waits for some of them; 0: the window decides */
   uint32_t cluster_count; /* cores = 3 · clusters */
   uint32_t visible_cluster_count; /* what programs see, where that is less than what tasks run on; 0: the same */

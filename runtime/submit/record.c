@@ -25,6 +25,7 @@ static void record_params(struct pto_runtime *rt, const struct pto_submit_work *
     param->tensor.buffer.base = work->record->addr;
     param->buffer_number = work->record->id;
     param->is_managed = work->record->kind == PTO_BUFFER_MANAGED;
+    param->is_on_stack = !param->is_managed && pto_call_stack_has(work->record->addr);
     param->is_released = (uint16_t)work->record->is_released;
     param->has_initial = work->initial != NULL;
     param->initial_bits = work->initial ? work->initial->bits : 0;

@@ -67,7 +67,8 @@ struct pto_trace_param {
   uint32_t mode;            /* enum pto_mode */
   struct pto_tensor tensor; /* with the address resolved in buffer.base */
   uint64_t buffer_number;   /* for people: buffers in order of creation; an identity within the run */
-  uint32_t is_managed;      /* the buffer's memory is the runtime's: no other buffer has any byte of it */
+  uint16_t is_managed;      /* the buffer's memory is the runtime's: no other buffer has any byte of it */
+  uint16_t is_on_stack;     /* it is in a function of the orchestration that has not returned */
   uint16_t is_released;     /* the scope that keeps the buffer had ended (config.keep_released) */
   uint16_t has_initial;     /* its elements begin with initial_bits */
   uint64_t initial_bits;

@@ -304,8 +304,11 @@ static bool engine_dispatch(struct pto_port *port, const struct pto_message *mes
   return false;
 }
 
+/* A task runs within its submit, as in the sequential run: what the orchestration then frees or changes by itself is no
+ * longer used. */
 static uint32_t engine_poll(struct pto_port *port, struct pto_completion *completions, uint32_t max) {
   struct engine_observe *engine = engine_of(port);
+  if (engine->done_count == 0 && engine->count > 0) run_unit(engine);
   const uint32_t count = engine->done_count < max ? engine->done_count : max;
   memcpy(completions, engine->done, count * sizeof *completions);
   memmove(engine->done, engine->done + count, (engine->done_count - count) * sizeof *completions);
@@ -398,6 +401,7 @@ int pto_engine_observe_create(const struct pto_engine_config *config, struct pto
   struct engine_observe *engine = memory.addr;
   engine->memory = memory;
   engine->port = pto_solo_port(&ops, chip, "observe");
+  engine->port.asks_behind = true;
   engine->port.looks_at_memory = true;
   const int status = pto_solo_init(&engine->solo, config, chip, engine->views, &hooks, engine, &engine->port, error);
   if (status != PTO_OK) {

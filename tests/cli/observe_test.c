@@ -171,12 +171,15 @@ static void test_a_broken_promise_is_told_with_what_keeps_it(void **state) {
   }
 }
 
-/* "write outside" of the one array that is nearest, and nothing else. */
-static void test_a_far_write_is_told_of_the_nearest_array_alone(void **state) {
+/* "write outside" of the one array that it has run off, and nothing else. */
+static void test_a_far_write_is_told_of_one_array_alone(void **state) {
   static const struct {
     const char *bug, *words;
   } told[] = {
-      {"far_between", "writes bytes [-296372, -296368) of array x, which it does not declare"},
+      {"far_between", "writes bytes [490060, 490064) of array z (buffer 1), which it does not declare: 489996 bytes "
+                      "behind param 0 z"},
+      {"far_below", "writes bytes [-560000, -559996) of array z (buffer 1), which it does not declare: 559996 bytes "
+                    "before param 0 z"},
       {"far_of_slot", "writes bytes [-200004, -200000) of array z (buffer 1), which it does not declare"},
       {"edge_before", "writes bytes [-262140, -262136) of array x (buffer 1), which it does not declare: 262136 bytes "
                       "before param 0 z"},
@@ -185,7 +188,6 @@ static void test_a_far_write_is_told_of_the_nearest_array_alone(void **state) {
   for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
     const int code = pto_ptosim_run("check %s/planted/planted_beside.so --case %s --observe --json -",
                                     pto_ptosim_build(), told[i].bug);
-    if (code == 3 && strstr(pto_ptosim_last.err, "SIGSEGV")) continue; /* the system has mapped them otherwise */
     assert_int_equal(code, 1);
     json_t *root = pto_ptosim_parse(pto_ptosim_last.out);
     const char *sentence = pto_json_text(json_array_get(json_object_get(root, "findings"), 0), "sentence");
@@ -249,7 +251,7 @@ static void test_what_outlives_a_call_is_told_and_put_back(void **state) {
        "state: task 0 (reduce) depends on bytes [0, 4) of the 80 that its core keeps (pto_core_private at "
        "planted_state.c:",
        "  1 found\n"},
-      {"core_most", ", which it has not written itself: where it is as task 2 leaves it, byte 4 of array z",
+      {"core_most", ", which it has not written itself: where no call has been there before, byte 4 of array z",
        "  1 found\n"},
       {"core_scratch", ", which it has not written itself: where the same call has been there before", "  4 found\n"},
   };
@@ -259,7 +261,8 @@ static void test_what_outlives_a_call_is_told_and_put_back(void **state) {
         pto_ptosim_run("check %s/planted/planted_state.so --case %s --observe", pto_ptosim_build(), told[i].bug);
     if (code != 1 || !strstr(pto_ptosim_last.out, told[i].words) || !strstr(pto_ptosim_last.out, told[i].count))
       fail_msg("of %s: %s", told[i].bug, pto_ptosim_last.out);
-    assert_null(strstr(pto_ptosim_last.out, "unstable"));
+    /* where its core has memory of an earlier call, a pointer may be one that a repeated run has freed */
+    if (strcmp(told[i].bug, "core_scratch") != 0) assert_null(strstr(pto_ptosim_last.out, "unstable"));
     assert_string_equal(pto_ptosim_last.err, ""); /* repeated runs that crash say nothing */
   }
 }
@@ -410,7 +413,7 @@ int main(void) {
       cmocka_unit_test(test_blocks_that_share_a_byte_name_its_elements_and_a_remedy),
       cmocka_unit_test(test_a_finding_names_parameter_bytes_and_elements),
       cmocka_unit_test(test_a_broken_promise_is_told_with_what_keeps_it),
-      cmocka_unit_test(test_a_far_write_is_told_of_the_nearest_array_alone),
+      cmocka_unit_test(test_a_far_write_is_told_of_one_array_alone),
       cmocka_unit_test(test_what_a_kernel_declares_and_does_not_need_is_a_note),
       cmocka_unit_test(test_what_outlives_a_call_is_told_and_put_back),
       cmocka_unit_test(test_what_special_values_show_is_told_whole),

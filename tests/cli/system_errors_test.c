@@ -174,6 +174,8 @@ static void test_each_verb_tells_the_distance_to_what_the_task_has(void **state)
                     "the address is 10236 bytes behind the end of array x (1024 bytes), in which its param 0 z is");
     expect_sentence(judging_verbs[i], "planted_beside.so --case far_of_slot",
                     "in which the task has no parameter; it is 200004 bytes before its param 0 z");
+    expect_sentence(judging_verbs[i], "planted_beside.so --case far_behind",
+                    "the address is 11999996 bytes behind its param 0 z; its tensors are x");
     expect_sentence(
         judging_verbs[i], "planted_beside.so --case too_long",
         "the address is 0 bytes behind the end of array z (64 bytes), in which its param 0 z begins and ends 4 "

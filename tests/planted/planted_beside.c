@@ -10,12 +10,15 @@
   X(far_between, "a kernel writes so far behind its array that another one is nearer")                                 \
   X(edge_before, "a kernel writes 256 KiB before an array")                                                            \
   X(far_of_slot, "a kernel writes so far before its array that another one is nearer")                                 \
+  X(far_behind, "a kernel writes 12 MB behind an array, where no guard of one is")                                     \
+  X(far_below, "a kernel writes so far before its array that another one and its guard lie between")                   \
   X(local_far, "a kernel writes 10 KiB behind its local memory")                                                       \
   X(too_long, "a tensor is registered with one element more than its array has")                                       \
   X(own_memory, "a kernel writes one element behind a block of pto_program_alloc")                                     \
   X(late_memory, "the same, of a block that the orchestration makes")                                                  \
   X(block_left, "a kernel leaves out the last element of such a block")                                                \
-  X(static_memory, "a kernel writes one element behind a static array of the program")
+  X(static_memory, "a kernel writes one element behind a static array of the program")                                 \
+  X(local_array, "a tensor lies over a local array of the function that submits the task")
 
 /* z[i] = i, and the element as many words behind z as the scalar says: 0: none; the highest bit: before; the next:
  * read.
@@ -52,7 +55,6 @@ static void farther_written(struct planted *p) {
 static void far_before(struct planted *p) { of_array(p, IS_BEFORE | 2560); }
 
 static void edge_before(struct planted *p) { of_array(p, IS_BEFORE | 65535); }
-/* Where kernels are observed x lies 786432 bytes behind z, if the system maps one behind the other. */
 static void far_between(struct planted *p) {
   struct pto_tensor z = pto_array_tensor(p->rt, pto_program_find(p->run, "z"));
   put_reach(p, &z, 122500);
@@ -62,6 +64,13 @@ static void far_between(struct planted *p) {
 static void far_of_slot(struct planted *p) {
   struct pto_tensor z = pto_array_tensor(p->rt, pto_program_find(p->run, "z"));
   put_reach(p, &z, IS_BEFORE | 50001);
+}
+
+static void far_behind(struct planted *p) { of_array(p, 3000000); }
+
+static void far_below(struct planted *p) {
+  struct pto_tensor z = pto_array_tensor(p->rt, pto_program_find(p->run, "z"));
+  put_reach(p, &z, IS_BEFORE | 140000);
 }
 
 static int reach_local_run(const struct pto_kernel_args *a) {
@@ -111,6 +120,15 @@ static void block_left(struct planted *p) {
 static void static_memory(struct planted *p) {
   static uint32_t table[17];
   of_memory(p, table);
+}
+
+/* The twin waits before it returns. */
+static void local_array(struct planted *p) {
+  uint32_t local[16], value;
+  for (uint32_t i = 0; i < 16; i++) local[i] = i;
+  struct pto_tensor z = slot(p, 0), x = pto_external_tensor(p->rt, local, PTO_UINT32, 2, row_shape);
+  put_digest(p, &x, 0);
+  if (!p->is_buggy) note(p, pto_read_element(p->rt, &z, (const uint64_t[]){0}, &value));
 }
 
 static int prepare(struct pto_program_run *run) {

@@ -152,7 +152,8 @@
   X("planted_promises", "half_left", PLANTED_OBSERVE, "not written", 0, 1, PLANTED_ANY, PLANTED_ANY)                   \
   X("planted_promises", "by_clock", PLANTED_OBSERVE, "unstable", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)             \
   X("planted_promises", "by_core", PLANTED_OBSERVE, "placement", 0, 0, PLANTED_ANY, PLANTED_ANY)                       \
-  X("planted_promises", "of_stack", PLANTED_OBSERVE, "address", 0, 1, PLANTED_ANY, PLANTED_ANY)
+  X("planted_promises", "of_stack", PLANTED_OBSERVE, "address", 0, 1, PLANTED_ANY, PLANTED_ANY)                        \
+  X("planted_promises", "masked_in_place", PLANTED_OBSERVE, "mode", 1, 1, PLANTED_ANY, PLANTED_ANY)
 
 #define PLANTED_DECLARED_LIST(X)                                                                                       \
   X("planted_declared", "only_written", PLANTED_OBSERVE, "unneeded", 1, 1, PLANTED_ANY, PLANTED_ANY)                   \
@@ -183,6 +184,7 @@
   X("planted_state", "core_scratch", PLANTED_OBSERVE, "state", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)               \
   X("planted_state", "stack_max", PLANTED_OBSERVE, "unstable", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)               \
   X("planted_state", "stack_unset", PLANTED_OBSERVE, "unstable", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)             \
+  X("planted_state", "counted_beside", PLANTED_OBSERVE, "state", 1, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)             \
   X("planted_state", "rounds_up", PLANTED_OBSERVE, "state", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                  \
   X("planted_state", "counts_in_shape", PLANTED_OBSERVE, "state", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)
 
@@ -203,11 +205,23 @@
   X("planted_beside", "late_memory", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)       \
   X("planted_beside", "late_memory", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                   \
   X("planted_beside", "block_left", PLANTED_OBSERVE, "not written", 0, 0, PLANTED_ANY, PLANTED_ANY)                    \
-  X("planted_beside", "static_memory", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)
+  X("planted_beside", "static_memory", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)     \
+  X("planted_beside", "far_behind", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)        \
+  X("planted_beside", "far_behind", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                    \
+  X("planted_beside", "far_below", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)         \
+  X("planted_beside", "local_array", PLANTED_EXACT, "stack", 0, 0, PLANTED_ANY, PLANTED_ANY)                           \
+  X("planted_beside", "local_array", PLANTED_OBSERVE, "stack", 0, 0, PLANTED_ANY, PLANTED_ANY)
+
+#define PLANTED_WRONG_LIST(X)                                                                                          \
+  X("planted_wrong", "slot_twice", PLANTED_EXACT, "wrong", 15, 0, PLANTED_ANY, PLANTED_ANY)                            \
+  X("planted_wrong", "slot_missed", PLANTED_EXACT, "wrong", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)        \
+  X("planted_wrong", "set_between", PLANTED_EXACT, "wrong", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)        \
+  X("planted_wrong", "set_between", PLANTED_EXPLORE, "order", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)
 
 #define PLANTED_BLOCK_LIST(X)                                                                                          \
   X("planted_blocks", "same_row", PLANTED_OBSERVE, "blocks", 0, 0, 0, 0)                                               \
   X("planted_blocks", "added_blocks", PLANTED_OBSERVE, "blocks", 0, 0, 0, 0)                                           \
+  X("planted_blocks", "tail_doubled", PLANTED_OBSERVE, "blocks", 0, 0, 0, 0)                                           \
   X("planted_blocks", "halo_read", PLANTED_OBSERVE, "blocks", 0, 0, 0, 0)                                              \
   X("planted_blocks", "running_sum", PLANTED_OBSERVE, "blocks", 0, 1, 0, 1)                                            \
   X("planted_blocks", "kept_log", PLANTED_OBSERVE, "blocks", 1, 1, 1, 1)                                               \
@@ -398,7 +412,15 @@
     "let the orchestration first read an element that task 0 writes, `pto_read_element(rt, &t, index, &value)`")       \
   X("planted_pto", "host_write", "WAR",                                                                                \
     "read an element that task 0 writes first, which waits for it: `pto_read_element(rt, &t, index, &value)`")         \
-  X("planted_kernels", "recycled", "read outside", ", t being all of buffer 2")                                        \
+  X("planted_kernels", "recycled", "read outside", "tensor before the scope ends that keeps its memory")               \
+  X("planted_wrong", "slot_twice", "wrong", "where it names none, what task 15 is given, or what the program expects") \
+  X("planted_wrong", "slot_missed", "wrong", "submit a task that writes it")                                           \
+  X("planted_wrong", "set_between", "wrong",                                                                           \
+    "let the orchestration wait for a task before it changes, frees or leaves what that uses, as "                     \
+    "`pto_read_element(rt, &t, index, &value)` does")                                                                  \
+  X("planted_beside", "local_array", "stack", "`pto_program_alloc(run, size_bytes)`")                                  \
+  X("planted_promises", "masked_in_place", "mode",                                                                     \
+    "`.mode = PTO_INOUT` in the kernel's list, `pto_inout` in its submits")                                            \
   X("planted_kernels", "input_written", "write input",                                                                 \
     "declare param 0 INOUT: `.mode = PTO_INOUT` in the kernel's list, `pto_inout` in its submits")                     \
   X("planted_kernels", "output_read", "read output",                                                                   \
@@ -422,6 +444,7 @@
   PLANTED_DECLARED_LIST(X)                                                                                             \
   PLANTED_STATE_LIST(X)                                                                                                \
   PLANTED_BESIDE_LIST(X)                                                                                               \
+  PLANTED_WRONG_LIST(X)                                                                                                \
   PLANTED_BLOCK_LIST(X)                                                                                                \
   PLANTED_PIPELINE_LIST(X)                                                                                             \
   PLANTED_LAYOUT_LIST(X)                                                                                               \

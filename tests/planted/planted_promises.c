@@ -30,7 +30,8 @@
   X(half_left, "a kernel copies n / 2 bytes of n elements of 4 bits, and n is odd")                                    \
   X(by_clock, "a kernel draws its noise from the time")                                                                \
   X(by_core, "a kernel that waits takes the number of its core for that of its block")                                 \
-  X(of_stack, "a kernel gets the address of a local variable of the orchestration")
+  X(of_stack, "a kernel gets the address of a local variable of the orchestration")                                    \
+  X(masked_in_place, "a kernel that may work in place writes the elements alone that change")
 
 #define WORDS(tensor) ((uint32_t *)(tensor).addr)
 
@@ -411,6 +412,35 @@ static void of_stack(struct planted *p) {
   uint32_t value = 41;
   struct pto_tensor z = slot(p, 0);
   put(p, PLAIN(load), PARAMS(pto_output(&z), pto_scalar_u64(p->is_buggy ? (uint64_t)(uintptr_t)&value : value)));
+}
+
+/* z = the even ones of x, and 0 for the odd ones; where the scalar says so, these alone are written. */
+static int mask_run(const struct pto_kernel_args *a) {
+  const uint32_t *x = WORDS(a->tensors[0]);
+  uint32_t *z = WORDS(a->tensors[1]);
+  for (uint64_t i = 0; i < element_count(&a->tensors[0]); i++)
+    if (x[i] % 2 || !a->scalars[0].u64) z[i] = x[i] % 2 ? 0 : x[i];
+  return 0;
+}
+static const struct pto_kernel_param of_mask[] = {ANY("x", PTO_INPUT), ANY("z", PTO_OUTPUT), U64("way")};
+static const struct pto_kernel mask = {.name = "mask",
+                                       .cores = PTO_AIV,
+                                       .flags = PTO_KERNEL_IN_PLACE,
+                                       .params = of_mask,
+                                       .param_count = 3,
+                                       .run = mask_run};
+
+/* In place; nothing reads the last of the columns, so that a twin may leave it. */
+static void masked_in_place(struct planted *p) {
+  struct pto_tensor z = fresh(p, 1, 16);
+  put_fill(p, &z, 5);
+  put(p, PLAIN(mask), PARAMS(pto_input(&z), pto_output(&z), pto_scalar_u64(p->is_buggy)));
+  put_digest(p, &z, 0);
+  if (p->is_buggy) return;
+  struct pto_tensor wide = fresh(p, 1, 16), part = box(&wide, 0, 0, 1, 1);
+  put_fill(p, &wide, 2); /* which is even: nothing but the odd ones would be written */
+  put(p, PLAIN(mask), PARAMS(pto_input(&wide), pto_output(&wide), pto_scalar_u64(0)));
+  put_digest(p, &part, 1);
 }
 
 static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) { return planted_orchestrate(rt, run); }

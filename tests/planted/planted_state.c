@@ -6,6 +6,7 @@
 #include <fenv.h>
 #include <math.h>
 #include <stdlib.h>
+#include <threads.h>
 
 #include <tests/planted/planted.h>
 
@@ -21,6 +22,7 @@
   X(core_scratch, "a kernel adds to scratch memory of its core that it has not cleared")                               \
   X(stack_unset, "a kernel marks in a local variable which values it has met, and has not cleared the marks")          \
   X(stack_max, "a kernel takes the largest of a local array that it has not set to its end")                           \
+  X(counted_beside, "a kernel counts its calls in a static variable, beside a table that is built once")               \
   X(rounds_up, "a kernel rounds upward and does not put the mode back")                                                \
   X(counts_in_shape, "a kernel counts down the shape that it is told")
 
@@ -229,6 +231,31 @@ static void core_scratch(struct planted *p) {
   for (uint64_t i = 0; i < 4; i++) {
     struct pto_tensor z = slot(p, i);
     put(p, PLAIN(gather), PARAMS(pto_output(&z), pto_scalar_u64(UINT64_C(200) << 2 * i | p->is_buggy)));
+  }
+}
+
+/* ---- static variables ---- */
+
+static uint32_t squares[16];
+static once_flag has_squares = ONCE_FLAG_INIT;
+static void build_squares(void) {
+  for (uint32_t i = 0; i < 16; i++) squares[i] = i * i;
+}
+/* z = the sum of the squares, and the number of the call. */
+static int sum_squares_run(const struct pto_kernel_args *a) {
+  static uint32_t calls;
+  uint32_t sum = 0;
+  call_once(&has_squares, build_squares);
+  for (uint32_t i = 0; i < 16; i++) sum += squares[i];
+  WORDS(a->tensors[0])[0] = sum + (a->scalars[0].u64 ? ++calls : 0);
+  return 0;
+}
+static const struct pto_kernel sum_squares = AIV_KERNEL("sum_squares", of_out_value, sum_squares_run);
+
+static void counted_beside(struct planted *p) {
+  for (uint64_t i = 0; i < 3; i++) {
+    struct pto_tensor z = slot(p, i);
+    put(p, PLAIN(sum_squares), PARAMS(pto_output(&z), pto_scalar_u64(p->is_buggy)));
   }
 }
 
