@@ -52,6 +52,11 @@ static int no_memory(const struct pto_kernel_args *args, const char *call) {
 
 /* ---- waiting ---- */
 
+static void be_late(const struct pto_rank *rank, struct pto_waiting_core *core, enum pto_late kind) {
+  if (PTO_UNLIKELY(rank->late_cores_ps[kind] > 0) && core->all->hooks->delay)
+    core->all->hooks->delay(core, rank->late_cores_ps[kind]);
+}
+
 static struct pto_remote_ticket issue_ticket(struct pto_rank *rank, const struct pto_waiting_core *core) {
   const struct pto_remote_ticket ticket = {core->message.core, ++rank->ticket_count};
   rank->tickets[ticket.core] = ticket;
@@ -244,14 +249,6 @@ static int copy_here(const struct pto_kernel_args *args, const char *call, const
   return pto_core_work(args, &(struct pto_cost){.bytes_in = bytes, .bytes_out = bytes});
 }
 
-/* As pto_world_delay_cores says. */
-static void be_late(const struct pto_rank *rank, struct pto_waiting_core *core) {
-  const struct pto_message *message = &core->message;
-  const bool is_first = message->block_index == 0 && message->role == message->payload->first_role;
-  if (PTO_UNLIKELY(rank->late_cores_ps[is_first] > 0) && core->all->hooks->delay)
-    core->all->hooks->delay(core, rank->late_cores_ps[is_first]);
-}
-
 int pto_core_put(const struct pto_kernel_args *args, const struct pto_kernel_tensor *to_tensor,
                  const struct pto_kernel_tensor *from_tensor) {
   static const char call[] = "pto_core_put";
@@ -262,7 +259,8 @@ int pto_core_put(const struct pto_kernel_args *args, const struct pto_kernel_ten
   if (status == 0) status = check_alike(args, call, &to, &from);
   if (status != 0) return status;
   if (!find_window(rank, &to, &window)) return refuse_outside(args, call, "to", rank, &to);
-  be_late(rank, core_of(args));
+  const bool is_first = args->core->block_index == 0 && args->core->role == core_of(args)->message.payload->first_role;
+  be_late(rank, core_of(args), is_first ? PTO_LATE_FIRST_PUTS : PTO_LATE_OTHER_PUTS);
   status = take_own(args, call, rank, "from", from, PTO_REMOTE_READ);
   if (status != 0) return status;
   struct pto_waiting_core *core = core_of(args);
@@ -468,6 +466,7 @@ int pto_core_test_signal(const struct pto_kernel_args *args, uint64_t id, uint32
                                                 .value = value,
                                                 .is_equal = compare == PTO_IF_EQ,
                                                 .holds = *is_so});
+  if (*is_so) be_late(rank, core_of(args), PTO_LATE_WAITS);
   return status;
 }
 
@@ -527,6 +526,7 @@ int pto_core_wait_signal(const struct pto_kernel_args *args, uint64_t id, uint32
     pto_rank_record_wait(rank, core, begin, cause.sent_at, record);
   }
   comm->ended_waits[signal]++;
+  be_late(rank, core, PTO_LATE_WAITS);
   if (core->all->hooks->latency) core->all->hooks->latency(core);
   return status;
 }

@@ -136,9 +136,9 @@ void pto_world_delay(struct pto_world *world, uint32_t rank, uint64_t delay_ps) 
   if (its) its->late_ps = delay_ps;
 }
 
-void pto_world_delay_cores(struct pto_world *world, uint32_t rank, bool is_first, uint64_t delay_ps) {
+void pto_world_delay_cores(struct pto_world *world, uint32_t rank, enum pto_late kind, uint64_t delay_ps) {
   struct pto_rank *its = pto_world_rank(world, rank);
-  if (its) its->late_cores_ps[is_first] = delay_ps;
+  if (its) its->late_cores_ps[kind] = delay_ps;
 }
 
 void pto_world_name_calls(struct pto_world *world, pto_name_call *name_call, void *context) {

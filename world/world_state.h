@@ -148,6 +148,14 @@ struct pto_rank_comm {
   size_t group_count, group_capacity;
 };
 
+/* What a rank's kernels do late, for who asks what comes of that. */
+enum pto_late {
+  PTO_LATE_OTHER_PUTS, /* before a put of a core but the first of its task */
+  PTO_LATE_FIRST_PUTS, /* of the first one */
+  PTO_LATE_WAITS,      /* behind a wait, or a test that holds */
+  PTO_LATE_KINDS
+};
+
 /* The message that let a core, or an orchestration, go on. */
 struct pto_remote_cause {
   uint32_t source;
@@ -185,7 +193,7 @@ struct pto_rank {
   uint64_t next_at; /* what it may do next, or have done to it; PTO_WORLD_NEVER: nothing */
   uint64_t base_ps, run;
   uint64_t late_ps;                        /* pto_world_delay */
-  uint64_t late_cores_ps[2];               /* pto_world_delay_cores: by is_first */
+  uint64_t late_cores_ps[PTO_LATE_KINDS];  /* pto_world_delay_cores */
   uint64_t taken_at;                       /* of the last message */
   struct pto_rank_put puts[PTO_MAX_RANKS]; /* the last that came, by source */
   uint64_t sent_count, ticket_count;
@@ -305,8 +313,8 @@ void pto_world_name_calls(struct pto_world *world, pto_name_call *name_call, voi
 /* The rank goes on so much later from each communicator that it makes: where all have come, and before it does anything
  * that others could see. */
 void pto_world_delay(struct pto_world *world, uint32_t rank, uint64_t delay_ps);
-/* Each put begins so much later that a core but the first of its task makes, or (`is_first`) the first one. */
-void pto_world_delay_cores(struct pto_world *world, uint32_t rank, bool is_first, uint64_t delay_ps);
+/* Each of these of the rank's kernels takes so much longer. */
+void pto_world_delay_cores(struct pto_world *world, uint32_t rank, enum pto_late kind, uint64_t delay_ps);
 
 /* ---- part.c ---- */
 

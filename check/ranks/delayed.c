@@ -14,9 +14,9 @@
 /* Runs that differ are as many as there are runs, and each is shrunk by running it a dozen times. */
 #define MOST_SHRUNK 4u
 
-/* Who is late: each rank; behind these, of each rank, what puts but the first core of its task; and that first core. */
-#define MOST_LATE (3u * PTO_MAX_RANKS)
-static uint32_t late_count(const struct pto_delays *asked) { return 3 * asked->rank_count; }
+/* Who is late: each rank; behind these each rank's puts and waits, by enum pto_late. */
+#define MOST_LATE ((1u + PTO_LATE_KINDS) * PTO_MAX_RANKS)
+static uint32_t late_count(const struct pto_delays *asked) { return (1u + PTO_LATE_KINDS) * asked->rank_count; }
 
 static struct pto_delay_outcome run(const struct pto_delays *asked, const uint64_t delays[MOST_LATE]) {
   struct pto_ranks ranks;
@@ -30,7 +30,7 @@ static struct pto_delay_outcome run(const struct pto_delays *asked, const uint64
   }
   for (uint32_t i = 0; code == PTO_EXIT_OK && i < asked->rank_count; i++) pto_world_delay(ranks.world, i, delays[i]);
   for (uint32_t i = asked->rank_count; code == PTO_EXIT_OK && i < late_count(asked); i++)
-    pto_world_delay_cores(ranks.world, i % asked->rank_count, i >= 2 * asked->rank_count, delays[i]);
+    pto_world_delay_cores(ranks.world, i % asked->rank_count, (enum pto_late)(i / asked->rank_count - 1), delays[i]);
   if (asked->running) asked->running(&ranks);
   if (code == PTO_EXIT_OK) code = pto_ranks_execute(&ranks);
   if (asked->running) asked->running(NULL);
@@ -93,27 +93,27 @@ static struct pto_delay_outcome shrink(const struct pto_delays *asked, struct pt
   return found;
 }
 
-/* Who is late, into `text`; whether any core of a task is, and not all of its rank. */
+/* Who is late, into `text`; whether puts are, and not all of a rank. */
 static bool say_late(const struct pto_delays *asked, const uint64_t delays[MOST_LATE], struct pto_finding *finding,
                      char *text, size_t size) {
-  bool are_cores = false;
+  static const char *const formats[] = {"%srank %" PRIu32 " is %s late",
+                                        "%son rank %" PRIu32 " each put of a core but the first of a task is %s late",
+                                        "%son rank %" PRIu32 " each put of the first core of a task is %s late",
+                                        "%son rank %" PRIu32 " what follows a wait is %s late"};
+  bool are_puts = false;
   char time[32];
+  _Static_assert(sizeof formats / sizeof *formats == 1 + PTO_LATE_KINDS, "");
   *text = '\0';
   for (uint32_t i = 0; i < late_count(asked); i++) {
     const uint32_t rank = i % asked->rank_count, kind = i / asked->rank_count;
     if (!delays[i]) continue;
     if (finding->ranks[0] == PTO_FINDING_NONE) finding->ranks[0] = rank;
     finding->group = pto_mix64(finding->group ^ (kind ? PTO_MAX_RANKS + kind : rank + 1));
-    are_cores |= kind > 0;
+    are_puts |= kind == 1 + PTO_LATE_OTHER_PUTS || kind == 1 + PTO_LATE_FIRST_PUTS;
     pto_format_seconds((double)delays[i] * 1e-12, time, sizeof time);
-    pto_text_append(text, size, "%s", text[0] ? ", " : "");
-    if (kind == 0)
-      pto_text_append(text, size, "rank %" PRIu32 " is %s late", rank, time);
-    else
-      pto_text_append(text, size, "on rank %" PRIu32 " each put of %s of a task is %s late", rank,
-                      kind == 1 ? "a core but the first" : "the first core", time);
+    pto_text_append(text, size, formats[kind], text[0] ? ", " : "", rank, time);
   }
-  return are_cores;
+  return are_puts;
 }
 
 static void report(const struct pto_delays *asked, const struct pto_delay_outcome *outcome,
@@ -123,10 +123,10 @@ static void report(const struct pto_delays *asked, const struct pto_delay_outcom
                                 .ranks = {PTO_FINDING_NONE, PTO_FINDING_NONE}};
   static const char of_ranks[] = "order what ranks touch with `pto_core_notify` and `pto_core_wait_signal`, as "
                                  "`ptosim check` of the program names it";
-  static const char of_cores[] = "let it be notified behind that put, by the same core or by a task that has it in its "
-                                 "`after`; or by another core behind a `pto_core_barrier(args)` of the task's";
+  static const char of_puts[] = "let it be notified behind that put, by the same core or by a task that has it in its "
+                                "`after`; or by another core behind a `pto_core_barrier(args)` of the task's";
   char who[512];
-  const bool are_cores = say_late(asked, delays, &finding, who, sizeof who);
+  const bool are_puts = say_late(asked, delays, &finding, who, sizeof who);
   if (outcome->error.status != reference->error.status)
     pto_findings_add(findings, &finding,
                      outcome->error.status == PTO_EDEADLOCK
@@ -135,12 +135,12 @@ static void report(const struct pto_delays *asked, const struct pto_delay_outcom
                          : NULL,
                      "where %s: %.700s", who, outcome->error.sentence);
   else
-    pto_findings_add(findings, &finding, are_cores ? of_cores : of_ranks,
+    pto_findings_add(findings, &finding, are_puts ? of_puts : of_ranks,
                      "where %s the outputs are others: digest %016" PRIx64 ", not %016" PRIx64 "; %s", who,
                      outcome->output_digest, reference->output_digest,
-                     are_cores ? "a signal that is waited for does not come behind that put"
-                               : "`ptosim check` says what is not ordered, but for what a task touches between its own "
-                                 "waits");
+                     are_puts ? "a signal that is waited for does not come behind that put"
+                              : "`ptosim check` says what is not ordered, but for what a task touches between its own "
+                                "waits");
 }
 
 /* ---- shards ---- */

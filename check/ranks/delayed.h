@@ -4,9 +4,9 @@
  *
  * One run without delays is what others are compared with, by the digest of all outputs, and by whether they come to an
  * end.  Then each rank alone goes on late from each communicator that it makes, which brings all together, by the time
- * of that run; then on each rank alone each put is late that a core but the first of its task makes, and then that the
- * first one makes; and then each rank by a time of its own up to that, from the seed.  Of a run that differs, delays
- * that it differs without are taken away, rank by rank.
+ * of that run; then on each rank alone each put is late that a core but the first of its task makes, then that the
+ * first one makes, and then what follows a wait; and then each rank by a time of its own up to that, from the seed.  Of
+ * a run that differs, delays that it differs without are taken away, rank by rank.
  *
  *   begin (the run without delays) → run
  *

@@ -131,36 +131,65 @@ static bool advise_behind_put(const struct pair *pair, struct pto_ranks_advice *
   return true;
 }
 
-/* Another task of the rank notifies, which the other rank hears of, and is not behind this one. */
-static bool advise_tell_after(const struct pair *pair, struct pto_ranks_advice *advice) {
+/* Whether a task of the first one's rank puts or writes there too: then it tells of that. */
+static bool touches_window(const struct pair *pair, uint32_t node) {
+  for (size_t i = 0; i < pair->order->access_count; i++) {
+    const struct pto_window_access *access = &pair->order->accesses[i];
+    if (access->rank == pair->first->rank && access->its_node == node && access->window == pair->first->window)
+      return true;
+  }
+  return false;
+}
+
+/* Another task of the rank notifies, which the other rank hears of, and has nothing of its own to tell of there: the
+ * first one behind this task, or (`is_before`) before it. */
+static bool find_teller(const struct pair *pair, bool is_before, uint32_t *task_out) {
   const uint32_t rank = pair->first->rank, own = pair->tasks[0];
   const struct pto_access_graph *graph = &pair->order->graphs[rank];
   const struct pto_trace_log *records = records_of(pair, rank);
   uint32_t asked = 0, last = own;
-  char name[160];
   for (uint64_t i = 0; own != PTO_GRAPH_NONE && i < records->count && asked < MOST_ASKED; i++) {
     const struct pto_trace_remote *record = pto_trace_log_at(records, i);
-    if (record->kind != PTO_REMOTE_NOTIFY || record->task == last || record->task == own ||
-        record->task >= graph->task_count)
+    if (record->kind != PTO_REMOTE_NOTIFY || record->task == last || record->task >= graph->task_count ||
+        (is_before ? record->task >= own : record->task <= own))
       continue;
     last = record->task;
     asked++;
     const uint32_t node = graph->node_of_task[last];
-    const bool may_be_meant = last > own || (pair->first->writes && !pair->first->reads); /* no answer to what came */
-    if (!may_be_meant || !reaches_second(pair, pair->order->last[rank][node])) continue;
-    snprintf(advice->cause, sizeof advice->cause,
-             "rank %" PRIu32 " tells of that in task %" PRIu32 " (%.100s), %s its task %" PRIu32, rank, last,
-             pto_trace_task_name(pto_graph_task(graph, node), name, sizeof name),
-             last > own ? "and nothing orders that behind" : "which it submits before", own);
-    if (last > own)
-      say_after(pair, rank, own, last, advice);
-    else
-      snprintf(advice->remedy, sizeof advice->remedy,
-               "let rank %" PRIu32 " submit its task %" PRIu32 " behind task %" PRIu32 ", and that be in its `after`",
-               rank, last, own);
+    if (touches_window(pair, node) || !reaches_second(pair, pair->order->last[rank][node])) continue;
+    *task_out = last;
     return true;
   }
   return false;
+}
+
+static void say_teller(const struct pair *pair, uint32_t task, const char *how, struct pto_ranks_advice *advice) {
+  const uint32_t rank = pair->first->rank;
+  const struct pto_access_graph *graph = &pair->order->graphs[rank];
+  char name[160];
+  snprintf(advice->cause, sizeof advice->cause,
+           "rank %" PRIu32 " tells of that in task %" PRIu32 " (%.100s), %s its task %" PRIu32, rank, task,
+           pto_trace_task_name(pto_graph_task(graph, graph->node_of_task[task]), name, sizeof name), how,
+           pair->tasks[0]);
+}
+
+static bool advise_tell_after(const struct pair *pair, struct pto_ranks_advice *advice) {
+  uint32_t task;
+  if (!find_teller(pair, false, &task)) return false;
+  say_teller(pair, task, "and nothing orders that behind", advice);
+  say_after(pair, pair->first->rank, pair->tasks[0], task, advice);
+  return true;
+}
+
+/* Not where the task may be about what has come to it. */
+static bool advise_tell_later(const struct pair *pair, struct pto_ranks_advice *advice) {
+  uint32_t task;
+  if (!pair->first->writes || pair->first->reads || !find_teller(pair, true, &task)) return false;
+  say_teller(pair, task, "which it submits before", advice);
+  snprintf(advice->remedy, sizeof advice->remedy,
+           "let rank %" PRIu32 " submit its task %" PRIu32 " behind task %" PRIu32 ", and that be in its `after`",
+           pair->first->rank, task, pair->tasks[0]);
+  return true;
 }
 
 /* ---- its own wait is over too early ---- */
@@ -390,7 +419,8 @@ static bool is_reuse(const struct pair *pair, struct pto_ranks_advice *advice) {
 
 static bool search(const struct pair *pair, struct pto_ranks_advice *advice) {
   static bool (*const ways[])(const struct pair *, struct pto_ranks_advice *) = {
-      advise_after, advise_behind_put, advise_tell_after, advise_idle, advise_unheard, advise_other_peer};
+      advise_after,   advise_behind_put, advise_tell_after, advise_idle,
+      advise_unheard, advise_other_peer, advise_tell_later};
   for (size_t k = 0; k < sizeof ways / sizeof *ways; k++)
     if (ways[k](pair, advice)) return true;
   return false;

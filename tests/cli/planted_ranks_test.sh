@@ -213,19 +213,26 @@ says_nothing() {
   echo "$1: says $2"
   found=$((found - 1))
 }
-# What blocks of a task tell each other check does not judge; explore has the puts of one of them late.
-late_block() { # NAME BUG
-  "$ptosim" explore "$build/planted/planted_exchange.so" --case "$1" --set bug="$2" --schedules 16 >"$work/text" 2>&1
+# What blocks of a task tell each other, and what a kernel touches between its waits, check does not judge; explore has these late.
+late_core() { # NAME BUG
+  "$ptosim" explore "$build/planted/planted_exchange.so" --case "$1" --set bug="$2" --schedules 20 >"$work/text" 2>&1
 }
-for name in one_of_blocks block_for_both; do
-  case $name in *"$only"*) ;; *) continue ;; esac
+# finds_late NAME SENTENCE
+finds_late() {
+  case $1 in *"$only"*) ;; *) return ;; esac
   programs=$((programs + 2)) mistakes=$((mistakes + 1))
-  late_block $name 1
-  grep -Eq 'order: where on rank 0 each put of a core but the first of a task is .* late the outputs are others: .*; a signal that is waited for does not come behind that put; let it be notified behind that put, .*`pto_core_barrier\(args\)`.*\(and 3 more like it\)' "$work/text" &&
-    found=$((found + 1)) || { echo "$name is not found:"; cut -c1-600 "$work/text"; }
-  late_block $name 0 && is_clean "$build/planted/planted_exchange.so" --case $name --set bug=0 ||
-    { echo "$name: its clean twin is accused:"; accused=$((accused + 1)); cut -c1-600 "$work/text"; }
+  late_core "$1" 1
+  grep -Eq "order: where on rank 0 $2.*\\(and 3 more like it\\)" "$work/text" && found=$((found + 1)) ||
+    { echo "$1 is not found:"; cut -c1-600 "$work/text"; }
+  late_core "$1" 0 && is_clean "$build/planted/planted_exchange.so" --case "$1" --set bug=0 ||
+    { echo "$1: its clean twin is accused:"; accused=$((accused + 1)); cut -c1-600 "$work/text"; }
+}
+others='the outputs are others: .*'
+behind="a signal that is waited for does not come behind that put; let it be notified behind that put, .*\`pto_core_barrier\\(args\\)\`"
+for name in one_of_blocks block_for_both; do
+  finds_late $name "each put of a core but the first of a task is .* late $others; $behind"
 done
+finds_late ring_again "what follows a wait is .* late $others; order what ranks touch with"
 for name in window_reused reused_later reused_at_once; do says_nothing $name 'let rank 1 wait'; done
 for name in root participation; do says_nothing $name 'add `pto_core_notify'; done # the kernels are not the program's
 says_nothing read_waits 'participation:' # rank 0 has not come to it

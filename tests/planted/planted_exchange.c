@@ -17,6 +17,7 @@
   X(window_before, "who waits reads the window of the communicator before")                                            \
   X(counted_self, "each tells all and itself, and waits for the others alone")                                         \
   X(few_by_weight, "ranks add 1, 2 and 3, and a wait is for 5: it comes after the last two alone, if they are first")  \
+  X(ring_again, "a ring that adds up in one kernel is begun again with its slots, which the next rank may still read") \
   X(one_of_blocks, "both blocks of a task put and notify, and the wait is for the first")                              \
   X(block_for_both, "the first block notifies for both of its task, with no barrier between")
 
@@ -179,6 +180,49 @@ static void put_halves(struct planted *p, uint32_t value, uint32_t who) {
 }
 static void one_of_blocks(struct planted *p) { put_halves(p, p->is_buggy ? 1 : 2, 0); }
 static void block_for_both(struct planted *p) { put_halves(p, 1, p->is_buggy ? 1 : 2); }
+
+/* A ring that adds up, a step a slot; where `all_wait`, all wait for all behind it.  Scalars: communicator, rank, how
+ * many rings came before, whether they do.  Tensors: the own slots, and a row of x for each rank. */
+static int ring_run(const struct pto_kernel_args *a) {
+  enum { RANKS = 4 };
+  static const uint64_t shape = SLOT_ELEMS, stride = 1;
+  const uint64_t comm = a->scalars[0].u64;
+  const uint32_t rank = (uint32_t)a->scalars[1].u64, next = (rank + 1) % RANKS;
+  const int32_t before = (int32_t)a->scalars[2].u64;
+  uint32_t *x = a->tensors[1].addr, *slots = a->tensors[0].addr;
+  void *window;
+  int status = pto_core_window(a, comm, next, &window);
+  for (uint32_t s = 0; s + 1 < RANKS && status == 0; s++) {
+    uint32_t *gives = x + (rank + RANKS - s) % RANKS * SLOT_ELEMS;
+    uint32_t *takes = x + (rank + RANKS - s - 1) % RANKS * SLOT_ELEMS;
+    status = pto_core_put(
+        a, &(struct pto_kernel_tensor){(uint32_t *)window + s * SLOT_ELEMS, &shape, &stride, 1, PTO_UINT32},
+        &(struct pto_kernel_tensor){gives, &shape, &stride, 1, PTO_UINT32});
+    if (status == 0) status = pto_core_notify(a, comm, next, 0, PTO_NOTIFY_ADD, 1);
+    if (status == 0) status = pto_core_wait_signal(a, comm, 0, PTO_IF_GE, before * (RANKS - 1) + (int32_t)s + 1);
+    for (uint32_t j = 0; j < SLOT_ELEMS && status == 0 && pto_core_computes(a); j++)
+      takes[j] += slots[s * SLOT_ELEMS + j];
+  }
+  for (uint32_t i = 1; i < RANKS && status == 0 && a->scalars[3].u64; i++)
+    status = pto_core_notify(a, comm, (rank + i) % RANKS, 1, PTO_NOTIFY_ADD, 1);
+  if (status == 0 && a->scalars[3].u64)
+    status = pto_core_wait_signal(a, comm, 1, PTO_IF_GE, (before + 1) * (RANKS - 1));
+  return status;
+}
+static const struct pto_kernel_param of_ring[] = {ANY("own", PTO_INOUT), ANY("x", PTO_INOUT), U64("comm"),
+                                                  U64("rank"),           U64("before"),       U64("all_wait")};
+static const struct pto_kernel ring_kernel = {
+    .name = "ring", .cores = PTO_AIV, .params = of_ring, .param_count = 6, .run = ring_run, .flags = PTO_KERNEL_REMOTE};
+static void ring_again(struct planted *p) {
+  const struct talk t = begin_talk(p);
+  const struct pto_tensor grid = array_x(p), x = box(&grid, 0, 0, 4, SLOT_ELEMS), own = own_slots(&t, 0, 3);
+  const struct pto_launch launch = {.size = sizeof launch, .aiv0 = &ring_kernel};
+  for (uint64_t i = 0; i < 2; i++) {
+    const struct pto_param params[] = {pto_inout(&own),        pto_inout(&x),     pto_scalar_u64(t.comm.id),
+                                       pto_scalar_u64(t.rank), pto_scalar_u64(i), pto_scalar_u64(!p->is_buggy)};
+    if (p->status == PTO_OK) note(p, pto_submit_group(p->rt, t.comm, &launch, params, 6, NULL));
+  }
+}
 
 static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) { return planted_orchestrate(rt, run); }
 PLANTED_PROGRAM("planted_exchange", .summary = "more mistakes between ranks", .ranks = 4);
