@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <check/explore/run.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +46,15 @@ static void format_place(const struct pto_array *array, uint64_t element, char *
   pto_text_append_numbers(text, size, ",", parts, array->ndims);
 }
 
+/* printf shows the sign of a NaN, which means nothing here. */
+static void say_value(const struct pto_array *array, uint64_t element, char text[32]) {
+  const double value = pto_array_get(array, element);
+  if (isnan(value))
+    snprintf(text, 32, "nan");
+  else
+    snprintf(text, 32, "%.9g", value);
+}
+
 static void describe(const struct pto_array *array, void *copy, char *text, size_t size) {
   const unsigned char *now = array->data, *was = copy;
   const uint64_t byte = first_difference(now, was, array->size_bytes), element = element_at(array, now, was, byte);
@@ -52,8 +62,8 @@ static void describe(const struct pto_array *array, void *copy, char *text, size
   char place[PTO_MAX_DIMS * 21], value_now[32], value_was[32], bits_now[24] = "", bits_was[24] = "";
   before.data = copy;
   format_place(array, element, place, sizeof place);
-  snprintf(value_now, sizeof value_now, "%.9g", pto_array_get(array, element));
-  snprintf(value_was, sizeof value_was, "%.9g", pto_array_get(&before, element));
+  say_value(array, element, value_now);
+  say_value(&before, element, value_was);
   if (strcmp(value_now, value_was) != 0) {
     snprintf(text, size, "output %.40s[%s]: %s instead of %s", array->name, place, value_now, value_was);
     return;

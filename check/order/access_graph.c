@@ -148,7 +148,9 @@ static bool meet_readers(struct maker *m, uint32_t access_index) {
       const struct pto_index_access *reader = &m->index.accesses[i];
       const uint32_t reason = graph->accesses[reader->access].writes ? PTO_EDGE_WAW : PTO_EDGE_WAR;
       const struct pto_graph_edge edge = {reader->node, m->node, reason, reader->access, access_index};
-      if (comes_after_writer(m, reader->node) && !add_edge(m, &edge)) return false;
+      if (!comes_after_writer(m, reader->node)) continue;
+      graph->nodes[reader->node].is_waited_for = true;
+      if (!add_edge(m, &edge)) return false;
     }
   return true;
 }

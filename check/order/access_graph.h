@@ -29,7 +29,8 @@
 struct pto_graph_node {
   uint32_t index; /* of the task or of the host's access in the trace */
   bool is_host, is_manual;
-  bool is_part; /* of a launch of recorded tasks but for its last one: no later task sees what it touches */
+  bool is_waited_for; /* by the host before it writes, since the task comes after a writer: the named rule */
+  bool is_part;       /* of a launch of recorded tasks but for its last one: no later task sees what it touches */
   /* Under reduce-implied, of the 64 tasks before it, bit 0 the last: those that it comes after, and those of them to
    * which it has no edge because others imply it. */
   uint64_t ancestors, dropped;

@@ -22,6 +22,7 @@ struct reporter {
   struct pto_access_graph other;
   struct pto_reach other_reach;
   int other_status; /* PTO_EINVAL: not made yet */
+  uint64_t needed;  /* the group of the last explicit edge that these need */
 };
 
 /* ---- groups: the same kernels, parameters and places ---- */
@@ -185,7 +186,8 @@ static bool is_needed_elsewhere(struct reporter *t, uint32_t producer, uint32_t 
     if (t->other_status == PTO_OK) t->other_status = pto_reach_init(&t->other_reach, &t->other);
     if (t->other_status) t->other_status = PTO_ENOMEM;
   }
-  return t->other_status == PTO_OK && !pto_happens_before_implies(&t->other_reach, producer, consumer, &redundancy);
+  return t->other_status == PTO_OK && (t->other.nodes[consumer].is_waited_for ||
+                                       !pto_happens_before_implies(&t->other_reach, producer, consumer, &redundancy));
 }
 
 /* Of a launch of recorded tasks: its edges are explicit because they were found when it was recorded. */
@@ -198,12 +200,17 @@ static void report_redundancy(void *context, const struct pto_redundancy *r) {
   struct reporter *t = context;
   const struct pto_access_graph *graph = &t->graph;
   if (is_part(t, r->producer) || is_part(t, r->consumer)) return;
+  const uint64_t group = pair_key(graph, r->producer, r->consumer);
+  const bool is_waited_for = graph->nodes[r->consumer].is_waited_for; /* which may come of this edge */
   const bool is_needed = is_needed_elsewhere(t, r->producer, r->consumer);
+  if (!is_needed && t->needed == group) return; /* the same line of the program */
+  if (is_needed || is_waited_for) t->needed = group;
+  if (is_waited_for) return;
   char earlier[160], later[160], place[512], why[200], name[160];
   struct pto_finding finding = {.kind = PTO_FINDING_REDUNDANT,
                                 .tasks = {task_of(graph, r->producer), task_of(graph, r->consumer)},
                                 .params = {PTO_FINDING_NONE, PTO_FINDING_NONE}};
-  finding.group = pto_mix64(pair_key(graph, r->producer, r->consumer) ^ r->reasons ^ (uint64_t)is_needed << 8);
+  finding.group = pto_mix64(group ^ r->reasons ^ (uint64_t)is_needed << 8);
   find_places(t, (const uint32_t[]){r->producer, r->consumer}, (const uint32_t[]){PTO_GRAPH_NONE, PTO_GRAPH_NONE},
               &finding);
   if (r->reasons) {

@@ -76,11 +76,16 @@ static void add_on_stack(const struct pto_trace_task *task, const struct pto_tra
                    pto_finding_say_places(&finding, place, sizeof place));
 }
 
-/* Whether the orchestration has waited for something after it submitted the task. */
+/* Whether the orchestration has waited for something after it submitted the task.  What a context moves, or syncs,
+ * comes behind the orchestration of its dispatch. */
 static bool has_waited(const struct pto_trace *trace, const struct pto_trace_task *task) {
-  const uint64_t count = trace->host_accesses.count;
-  const struct pto_trace_host_access *last = count ? pto_trace_log_at(&trace->host_accesses, count - 1) : NULL;
-  return trace->host_accesses.dropped || (last && last->task_count > task->number);
+  if (trace->host_accesses.dropped) return true;
+  for (uint64_t i = trace->host_accesses.count; i-- > 0;) {
+    const struct pto_trace_host_access *access = pto_trace_log_at(&trace->host_accesses, i);
+    if (access->task_count <= task->number) return false;
+    if (!access->is_move && !access->is_sync) return true;
+  }
+  return false;
 }
 
 static void check_ends(const struct pto_trace *trace, struct pto_program_run *run, struct pto_findings *findings) {

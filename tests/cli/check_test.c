@@ -91,6 +91,17 @@ static void test_what_orders_launches_is_given_to_the_launch(void **state) {
   expect_said("; add `after` task 3 to the launch of the recording, which is task 7");
 }
 
+/* Taken out, the edge would leave the host without a reason to wait. */
+static void test_an_edge_by_which_the_host_waits_is_not_redundant(void **state) {
+  (void)state;
+  const char *const format = "check %s/planted/planted_pto.so --case manual_reader --set bug=0 --deps %s";
+  assert_int_equal(pto_ptosim_run(format, pto_ptosim_build(), "pto"), 0);
+  assert_null(strstr(pto_ptosim_last.out, "redundant"));
+  assert_int_equal(pto_ptosim_run(format, pto_ptosim_build(), "exact"), 0);
+  expect_said("(rules pto need it)");
+  assert_null(strstr(strstr(pto_ptosim_last.out, "redundant") + 1, "redundant"));
+}
+
 static void test_the_programs_that_drive_contexts_are_clean_under_either_rules(void **state) {
   (void)state;
   static const char *const modes[] = {"host", "pingpong", "inplace"};
@@ -301,6 +312,7 @@ int main(void) {
       cmocka_unit_test(test_bad_arguments_leave_with_2_and_a_sentence),
       cmocka_unit_test(test_why_tells_an_edge_with_its_reasons_once_where_the_rules_agree),
       cmocka_unit_test(test_why_names_the_rule_that_made_an_edge_or_dropped_it),
+      cmocka_unit_test(test_an_edge_by_which_the_host_waits_is_not_redundant),
       cmocka_unit_test(test_no_named_rule_is_blamed_where_none_would_order),
       cmocka_unit_test(test_why_names_the_nodes_of_a_graph),
       cmocka_unit_test(test_why_tells_two_tasks_of_a_recording_by_the_rules_that_ordered_it),

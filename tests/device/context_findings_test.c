@@ -212,6 +212,16 @@ static void test_kernels_that_leave_bytes_of_a_device_tensor_are_told_with_its_l
              "(element [15] of f32[16]), which param 1 z (output) declares"));
 }
 
+static void test_a_local_variable_of_a_dispatch_is_none_of_its_tensors(void **state) {
+  (void)state;
+  for (size_t verb = 1; verb <= 2; verb++) {
+    const char *const parts[] = {"stack: task 0 (copy) param 0 lies over a local variable of the orchestration",
+                                 "submitted at planted_contexts.c:", "`pto_program_alloc(run, size_bytes)`"};
+    expect_found(verb, "local_array", parts, 3);
+  }
+  for (size_t verb = 0; verb < VERBS; verb++) expect_clean(verb, "local_array");
+}
+
 /* Without a golden: what came out late is held against what comes out at once. */
 static void test_what_a_queued_dispatch_borrows_must_not_change_and_explore_finds_where_it_does(void **state) {
   static const char *const mistakes[] = {"borrowed_context --set output=true", "borrowed_program --set output=true"};
@@ -253,6 +263,7 @@ int main(void) {
       cmocka_unit_test(test_what_the_host_reads_before_it_is_written_is_noted),
       cmocka_unit_test(test_a_part_of_a_tensor_that_the_host_reads_and_no_task_writes_is_noted),
       cmocka_unit_test(test_kernels_that_leave_bytes_of_a_device_tensor_are_told_with_its_label_and_element),
+      cmocka_unit_test(test_a_local_variable_of_a_dispatch_is_none_of_its_tensors),
       cmocka_unit_test(test_what_a_queued_dispatch_borrows_must_not_change_and_explore_finds_where_it_does),
       cmocka_unit_test(test_a_failure_that_a_context_keeps_to_its_end_is_one_of_the_run),
       cmocka_unit_test(test_a_program_that_would_not_repeat_what_it_says_is_found_by_the_verbs_that_judge),

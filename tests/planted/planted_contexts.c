@@ -382,16 +382,36 @@ static int failed_dispatch(struct pass *pass, bool is_buggy) {
   return status ? status : dispatch(pass, pass->tensors[0], pass->tensors[1]);
 }
 
+/* The orchestration of a dispatch registers a local array; its twin has waited for the task before that is gone. */
+static int submit_local(struct pto_runtime *rt, const struct pto_bound *bound) {
+  static const uint64_t numel = NUMEL;
+  float local[NUMEL] = {0}, seen;
+  const struct pto_tensor x = pto_external_tensor(rt, local, PTO_FLOAT32, 1, &numel);
+  const struct pto_param params[] = {pto_input(&x), pto_output(&bound->outputs[0])};
+  const int status = pto_submit_aiv(rt, &copies[0], params, 2);
+  if (status || bound->context) return status;
+  return pto_read_element(rt, &bound->outputs[0], (const uint64_t[]){0}, &seen);
+}
+static int local_array(struct pass *pass, bool is_buggy) {
+  struct pto_device_program program = pass->program;
+  program.orchestrate = submit_local;
+  program.context = is_buggy ? pass : NULL;
+  const int status = dispatch_program(pass, &program, pass->tensors[0], pass->tensors[1]);
+  return status ? status : pto_context_sync(pass->context);
+}
+
 static const struct mistake {
   const char *name;
   int (*drive)(struct pass *pass, bool is_buggy);
-} mistakes[] = {
-    {"refused_dispatch", refused_dispatch}, {"refused_write", refused_write},      {"refused_copy", refused_copy},
-    {"refused_call", refused_call},         {"refused_often", refused_often},      {"told_dispatch", told_dispatch},
-    {"repeats_scalar", repeats_scalar},     {"repeats_kernel", repeats_kernel},    {"repeats_tasks", repeats_tasks},
-    {"graph_write", graph_write},           {"graph_twice", graph_twice},          {"read_early", read_early},
-    {"read_back_early", read_back_early},   {"partly_written", partly_written},    {"failed_dispatch", failed_dispatch},
-    {"borrowed_context", borrowed_context}, {"borrowed_program", borrowed_program}};
+} mistakes[] = {{"refused_dispatch", refused_dispatch}, {"refused_write", refused_write},
+                {"refused_copy", refused_copy},         {"refused_call", refused_call},
+                {"refused_often", refused_often},       {"told_dispatch", told_dispatch},
+                {"repeats_scalar", repeats_scalar},     {"repeats_kernel", repeats_kernel},
+                {"repeats_tasks", repeats_tasks},       {"graph_write", graph_write},
+                {"graph_twice", graph_twice},           {"read_early", read_early},
+                {"read_back_early", read_back_early},   {"partly_written", partly_written},
+                {"failed_dispatch", failed_dispatch},   {"borrowed_context", borrowed_context},
+                {"borrowed_program", borrowed_program}, {"local_array", local_array}};
 
 static int make_mistake(struct pto_program_run *run, const char *name) {
   struct pass pass;

@@ -51,6 +51,7 @@
   X("planted_pto", "manual_writer", PLANTED_PTO, "RAW", 0, 0, 1, 0)                                                    \
   X("planted_pto", "manual_writers", PLANTED_PTO, "RAW", 0, 0, 1, 0)                                                   \
   X("planted_pto", "manual_host_read", PLANTED_PTO, "RAW", 0, 0, PLANTED_ANY, PLANTED_ANY)                             \
+  X("planted_pto", "manual_reader", PLANTED_PTO, "WAR", 1, 0, PLANTED_ANY, PLANTED_ANY)                                \
   X("planted_pto", "other_base", PLANTED_PTO, "RAW", 0, 0, 1, 0)                                                       \
   X("planted_pto", "other_base_steps", PLANTED_PTO, "RAW", 0, 0, 1, 0)                                                 \
   X("planted_pto", "other_base_host_read", PLANTED_PTO, "RAW", 0, 0, PLANTED_ANY, PLANTED_ANY)                         \

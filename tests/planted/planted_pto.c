@@ -21,6 +21,7 @@
   X(manual_writer, "a task reads what a task of a manual scope writes, without `after`")                               \
   X(manual_writers, "a task steps in place what a task of a manual scope writes, without `after`")                     \
   X(manual_host_read, "the host reads what a task of a manual scope writes")                                           \
+  X(manual_reader, "the host writes anew what a task of a manual scope reads, which is not `after` the writer")        \
   X(other_base, "the reader's rows are registered from another address than the writer's")                             \
   X(other_base_steps, "two steps in place, of the whole and of a row that is registered by itself")                    \
   X(predicate_early, "a predicate looks at an element that a task writes, without `after`")                            \
@@ -162,6 +163,22 @@ static void manual_host_read(struct planted *p) {
   put_digest_after(p, &row, 0, written);
   if (!p->is_buggy) note(p, pto_read_element(p->rt, &z, (const uint64_t[]){0}, &said));
   note(p, pto_read_element(p->rt, &row, (const uint64_t[]){0, 3}, &said));
+}
+
+/* The host waits for readers that come after a writer: so the twin's `after` is needed, though each reader is submitted
+ * when that writer is done. */
+static void manual_reader(struct planted *p) {
+  struct pto_tensor word = fresh(p, 1, 1);
+  const struct pto_task written = put_fill(p, &word, 0);
+  for (uint32_t i = 1; i <= 3; i++) {
+    note(p, pto_write_element(p->rt, &word, (const uint64_t[]){0, 0}, &i));
+    begin_scope(p, PTO_SCOPE_MANUAL);
+    if (p->is_buggy)
+      put_digest(p, &word, i);
+    else
+      put_digest_after(p, &word, i, written);
+    end_scope(p);
+  }
 }
 
 /* Row 8 of x: a view of x, or a buffer of its own over the same memory. */
