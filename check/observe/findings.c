@@ -581,23 +581,6 @@ void pto_observe_report_near(struct pto_observation *o, const struct pto_observe
   pto_observe_add(o, PTO_FINDING_NEAR, param, object.name, NULL, &o->call.task, &text);
 }
 
-void pto_observe_report_same(struct pto_observation *o, const struct pto_observe_access *access, uint32_t earlier) {
-  const struct pto_observe_param *param = pto_observe_nearest(o, access->lo, access->hi);
-  struct pto_observe_text text = {.bytes = ""};
-  struct pto_observe_object object;
-  pto_observe_object_at(o, access->lo, &object);
-  pto_observe_say_unit(&text, o, earlier);
-  SAY(&text, " writes ");
-  pto_observe_say_bytes(&text, o, access->lo, access->hi, object.name, sizeof object.name);
-  SAY(&text, ", and its ");
-  say_other(&text, o, earlier, access->label);
-  SAY(&text, " writes the same values there, so that no order of the two matters");
-  text.earlier = &o->call.task;
-  text.earlier_param = param;
-  pto_observe_add(o, PTO_FINDING_NEAR, param, object.name, "let each write its own part, where that is not meant",
-                  &o->call.task, &text);
-}
-
 /* ---- blocks of one task ---- */
 
 /* The kernel of a unit of the task, of one that does not wait. */

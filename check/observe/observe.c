@@ -126,10 +126,7 @@ static void take_write(struct pto_observation *o, const struct pto_observe_span 
   pto_observe_shadow_write(&o->shadow, lo, hi);
   if (span->kind == WRITE_INPUT) pto_observe_bytes_add(&writes->through_inputs, lo, hi);
   if (span->kind == WRITE_OUTSIDE) pto_observe_bytes_add(&writes->outside, lo, hi);
-  if (span->kind == WRITE_OUTPUT)
-    pto_observe_task_add_output(o, lo, hi);
-  else if (span->kind != WRITE_SUM)
-    pto_observe_task_add(o, lo, hi, false);
+  if (span->kind != WRITE_SUM) pto_observe_task_add(o, lo, hi, false);
 }
 
 /* Stores that left what was there, in pages of which nothing is declared to be written, and nothing seen to be. */

@@ -157,9 +157,6 @@ struct pto_observe_task {
   size_t count, capacity;
   struct pto_observe_held *held;
   size_t held_count, held_capacity;
-  struct pto_observe_access
-      same;            /* the first write of values that another unit has written there; hi 0: there is none */
-  uint32_t same_label; /* that unit */
 };
 
 /* Bytes that a task declared to write and left as they were. */
@@ -495,8 +492,6 @@ void pto_observe_rehearsal_fini(struct pto_observe_rehearsal *rehearsal);
 
 /* check/observe/task.c */
 void pto_observe_task_add(struct pto_observation *o, uint64_t lo, uint64_t hi, bool is_read);
-/* A write of bytes of an OUTPUT: where another unit has written the same values no order matters, and it is a note. */
-void pto_observe_task_add_output(struct pto_observation *o, uint64_t lo, uint64_t hi);
 /* The predicate of the task in this slot does not hold for its element. */
 void pto_observe_task_skip(struct pto_observation *o, uint32_t slot, int64_t element);
 /* A read of what an OUTPUT held in these ranges: it is no finding of its own where other units of the task write them,
@@ -625,7 +620,6 @@ uint32_t pto_observe_param_of_scalar(const struct pto_kernel *kernel, uint32_t i
 void pto_observe_report_addresses(struct pto_observation *o);
 void pto_observe_report_near(struct pto_observation *o, const struct pto_observe_access *a,
                              const struct pto_observe_access *b);
-void pto_observe_report_same(struct pto_observation *o, const struct pto_observe_access *access, uint32_t earlier);
 void pto_observe_report_blocks(struct pto_observation *o, const struct pto_observe_access *a,
                                const struct pto_observe_access *b, uint64_t lo, uint64_t hi);
 

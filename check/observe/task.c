@@ -12,8 +12,6 @@
 
 /* Pairs of bytes that are told of one task; more of it would say the same. */
 #define MOST_OVERLAPS 4u
-/* Writes of a task with whose values another one's are compared: each looks at all of them. */
-#define MOST_COMPARED 4096u
 
 /* The record of the unit's task, made where it is the first; NULL without memory. */
 static struct pto_observe_task *task_of(struct pto_observation *o) {
@@ -57,43 +55,6 @@ static bool has_written(const struct pto_observe_task *task, uint32_t label, str
 bool pto_observe_task_has_written(struct pto_observation *o, uint64_t lo, uint64_t hi) {
   const struct pto_observe_task *task = task_of(o);
   return task && has_written(task, o->call.label, (struct pto_observe_range){lo, hi});
-}
-
-/* Two units that run at once: not those of blocks that run one after another. */
-static bool run_at_once(const struct pto_observe_task *task, uint32_t label, uint32_t other) {
-  return label != other && !(task->has_block_order && pto_observe_label_block(label) != pto_observe_label_block(other));
-}
-
-/* Whether the call has left all of these bytes as it found them. */
-static bool are_as_before(const struct pto_observe_memory *m, uint64_t lo, uint64_t hi) {
-  for (uint64_t end; lo < hi; lo = end) {
-    const uint32_t slot = pto_observe_call_find(m, lo);
-    const uint64_t at = lo & (m->page_bytes - 1);
-    end = pto_min_u64(hi, lo - at + m->page_bytes);
-    if (slot == PTO_OBSERVE_NO_SLOT ||
-        memcmp(pto_observe_at(m, m->before, slot) + at, pto_observe_at(m, m->after, slot) + at, end - lo) != 0)
-      return false;
-  }
-  return true;
-}
-
-void pto_observe_task_add_output(struct pto_observation *o, uint64_t lo, uint64_t hi) {
-  struct pto_observe_task *task = o->call.has_others ? task_of(o) : NULL;
-  const size_t count = task ? pto_min_u64(task->count, MOST_COMPARED) : 0;
-  for (size_t i = 0; i < count; i++) {
-    const struct pto_observe_access *access = &task->accesses[i];
-    const uint64_t from = pto_max_u64(lo, access->lo), to = pto_min_u64(hi, access->hi);
-    if (access->is_read || from >= to || !run_at_once(task, access->label, o->call.label)) continue;
-    if (!are_as_before(o->memory, from, to)) continue;
-    if (!task->same.hi) {
-      task->same = (struct pto_observe_access){from, to, o->call.label, false};
-      task->same_label = access->label;
-    }
-    if (lo < from) pto_observe_task_add_output(o, lo, from);
-    if (to < hi) pto_observe_task_add_output(o, to, hi);
-    return;
-  }
-  pto_observe_task_add(o, lo, hi, false);
 }
 
 /* ---- reads of outputs ---- */
@@ -253,6 +214,11 @@ static int order_accesses(const void *left, const void *right) {
   return (a->hi > b->hi) - (a->hi < b->hi);
 }
 
+/* Two units that run at once: not those of blocks that run one after another. */
+static bool run_at_once(const struct pto_observe_task *task, uint32_t label, uint32_t other) {
+  return label != other && !(task->has_block_order && pto_observe_label_block(label) != pto_observe_label_block(other));
+}
+
 static int order_by_unit(const void *left, const void *right) {
   const struct pto_observe_access *a = left, *b = right;
   if (a->label != b->label) return a->label < b->label ? -1 : 1;
@@ -310,10 +276,6 @@ static void judge_units(struct pto_observation *o, const struct pto_observe_task
 /* Writes of two units in one store of the hardware, which then writes old bytes over the other's: the first is told. */
 static void judge_distance(struct pto_observation *o, const struct pto_observe_task *task) {
   const struct pto_observe_access *last = NULL;
-  if (task->same.hi) {
-    pto_observe_report_same(o, &task->same, task->same_label);
-    return;
-  }
   for (uint32_t i = 0; i < task->count; i++) {
     const struct pto_observe_access *access = &task->accesses[i];
     if (access->is_read) continue;

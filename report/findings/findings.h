@@ -88,7 +88,7 @@ enum pto_decided {
   X(PTO_FINDING_PLACEMENT, "placement", false, SAMPLED, "a kernel's results depend on where its tensors lie",          \
     "compute with elements and offsets, not with addresses or numbers of cores")                                       \
   X(PTO_FINDING_NEAR, "near", true, THIS_ORDER,                                                                        \
-    "two blocks or cores of one task write closer to each other than one store does, or write the same values",        \
+    "two blocks or cores of one task write closer to each other than one store does",                                  \
     "let each part begin at a multiple of 32 bytes")                                                                   \
   X(PTO_FINDING_UNNEEDED, "unneeded", true, SAMPLED,                                                                   \
     "a kernel declares a mode or a flag that none of its calls needs", "declare what the kernel does")                 \

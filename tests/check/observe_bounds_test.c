@@ -109,12 +109,10 @@ RUN(mask) { /* loads more than it has, and drops it */
 }
 KERNEL(mask, 3, IN, OUT);
 
-enum { SAME_VALUES = 2 }; /* a mistake that no order shows */
-RUN(own_part) {           /* each block a quarter of z; by a mistake one element of its neighbour's too */
+RUN(own_part) { /* each block a quarter of z; by a mistake one element of its neighbour's too */
   const uint64_t part = numel(a, 0) / a->core->block_count, first = a->core->block_index * part;
-  const uint64_t end = first + part + (a->core->block_index == 1 && MISTAKE(a) ? 1 : 0);
-  const float beside = a->scalars[0].u64 == SAME_VALUES ? 0 : -1;
-  for (uint64_t i = first; i < end; i++) X(a, 0)[i] = (float)i + (i < first + part ? 0 : beside);
+  const uint64_t end = first + part + (a->core->block_index == 1 ? MISTAKE(a) : 0);
+  for (uint64_t i = first; i < end; i++) X(a, 0)[i] = (float)i;
   return 0;
 }
 KERNEL(own_part, 2, OUT);
@@ -124,18 +122,12 @@ RUN(own_part_and_sum) { /* the same, and adds to s */
   return own_part(a);
 }
 KERNEL(own_part_and_sum, 3, OUT, SUM);
-RUN(beside_sum) { /* the same, but other values */
-  own_part(a);
-  for (uint64_t i = 0; i < numel(a, 0) / a->core->block_count; i++)
-    X(a, 0)[a->core->block_index * (numel(a, 0) / a->core->block_count) + i] += 1;
-  return 0;
-}
 static const struct pto_kernel beside_sum_kernel = {
     .name = "beside_sum",
     .cores = PTO_AIV,
     .params = LIST(OUT, {.name = "s", .mode = PTO_UNUSED}),
     .param_count = 3,
-    .run = beside_sum,
+    .run = own_part,
 };
 
 RUN(neighbour) { /* y of its own part; by a mistake, plus what the next block has */
@@ -194,9 +186,8 @@ static const struct pto_kernel write_half_kernel = {
 
 RUN(half_of_lane) { /* an AIC's and an AIV's half; by a mistake both the same */
   const uint64_t half = numel(a, 0) / 2, first = a->core->lane && !MISTAKE(a) ? half : 0;
-  const float more = MISTAKE(a) && a->core->kind == PTO_AIV ? 1 : 0;
-  for (uint64_t i = first; i < first + half; i++) X(a, 0)[i] = 2 + more;
-  for (uint64_t i = half; MISTAKE(a) && i < numel(a, 0); i++) X(a, 0)[i] = (float)i + more;
+  for (uint64_t i = first; i < first + half; i++) X(a, 0)[i] = 2;
+  for (uint64_t i = half; MISTAKE(a) && i < numel(a, 0); i++) X(a, 0)[i] = (float)i;
   return 0;
 }
 KERNEL(half_of_lane, 2, OUT);
@@ -617,20 +608,6 @@ static void blocks_that_run_one_after_another_may_touch_the_same_bytes_but_cores
   }
 }
 
-/* As where the last tile is moved back to end with the tensor. */
-static void blocks_that_write_the_same_values_are_a_note(void **state) {
-  const struct planted parts = {.body = overlaps_a_block};
-  const struct pto_observe_options all = {0};
-  struct run result;
-  run(&parts, SAME_VALUES, &all, &result);
-  assert_int_equal(result.findings.total, 0);
-  assert_int_equal(result.findings.by_kind[PTO_FINDING_NEAR], 1);
-  assert_non_null(strstr(result.findings.items[0].sentence,
-                         "block 1 writes bytes [512, 516) of array out (buffer 3), and its "
-                         "block 2 writes the same values there, so that no order of the two matters"));
-  pto_findings_fini(&result.findings);
-}
-
 /* AIV0 and AIV1 a half each of six elements. */
 BODY(writes_halves) {
   struct pto_tensor z = part(&w.tout, 0, 6, 1);
@@ -655,7 +632,6 @@ int main(void) {
       cmocka_unit_test(bytes_beside_an_array_are_never_put_back),
       cmocka_unit_test(only_what_is_asked_for_is_observed),
       cmocka_unit_test(blocks_that_share_a_store_are_noted),
-      cmocka_unit_test(blocks_that_write_the_same_values_are_a_note),
       cmocka_unit_test(cores_that_share_a_store_are_noted_as_cores),
       cmocka_unit_test(blocks_that_run_one_after_another_may_touch_the_same_bytes_but_cores_of_one_may_not),
       cmocka_unit_test(what_an_output_held_is_told_though_its_task_fails),

@@ -15,8 +15,6 @@
   X(kept_log, "blocks add to rows of their own and to one log, and no ACCUMULATE lets them run one after another")     \
   X(half_shared, "blocks have an odd number of elements of 4 bits each, so that neighbours share a byte")              \
   X(mixed_cores, "both vector cores of a MIX task write the first half")                                               \
-  X(tail_doubled,                                                                                                      \
-    "the last block is moved back to end with the row, and doubles in place what the one before doubles")              \
   X(ticket, "each task takes the next number from a counter that no task declares")                                    \
   X(host_peek, "the host waits for one task, and reads by its pointer what another one writes")                        \
   X(peek_behind, "the host reads by its pointer what the task writes that it has just submitted")                      \
@@ -144,30 +142,6 @@ static void mixed_cores(struct planted *p) {
   struct pto_tensor x = array_x(p), row = row_of(&x, 0);
   struct pto_launch launch = {.aiv0 = &write_half, .aiv1 = &write_half};
   put(p, launch, PARAMS(pto_inout(&row), pto_scalar_u64(p->is_buggy)));
-}
-
-/* Twice 6 of 16 elements: the last block begins earlier, so that it has as many.  Into z, where both write the same, or
- * in place. */
-static int double_tile_run(const struct pto_kernel_args *a) {
-  const uint32_t *x = a->tensors[0].addr;
-  uint32_t *z = a->scalars[0].u64 ? (uint32_t *)(uintptr_t)a->tensors[0].addr : a->tensors[1].addr;
-  const uint64_t end = 6 * (a->core->block_index + 1), first = end < PLANTED_COLUMNS ? end - 6 : PLANTED_COLUMNS - 6;
-  for (uint64_t i = first; i < first + 6; i++) z[i] = 2 * x[i];
-  return 0;
-}
-static const struct pto_kernel_param of_tile[] = {ANY("x", PTO_INPUT), ANY("z", PTO_OUTPUT), U64("way")},
-                                     of_tile_in_place[] = {ANY("x", PTO_INOUT), ANY("z", PTO_HOLD), U64("way")};
-static const struct pto_kernel double_tile = AIV_KERNEL("double_tile", of_tile, double_tile_run),
-                               double_in_place = AIV_KERNEL("double_in_place", of_tile_in_place, double_tile_run);
-
-static void tail_doubled(struct planted *p) {
-  const struct pto_tensor array = array_x(p), x = row_of(&array, 3), z = row_of(&array, 4);
-  const struct pto_launch apart = {.aiv0 = &double_tile, .block_count = 3};
-  const struct pto_launch in_place = {.aiv0 = &double_in_place, .block_count = 3};
-  if (p->is_buggy)
-    put(p, in_place, PARAMS(pto_inout(&x), pto_hold(&z), pto_scalar_u64(1)));
-  else
-    put(p, apart, PARAMS(pto_input(&x), pto_output(&z), pto_scalar_u64(0)));
 }
 
 /* z = the counter at the address, which goes up; or what the scalar says, where there is no address. */

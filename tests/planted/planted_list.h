@@ -222,7 +222,6 @@
 #define PLANTED_BLOCK_LIST(X)                                                                                          \
   X("planted_blocks", "same_row", PLANTED_OBSERVE, "blocks", 0, 0, 0, 0)                                               \
   X("planted_blocks", "added_blocks", PLANTED_OBSERVE, "blocks", 0, 0, 0, 0)                                           \
-  X("planted_blocks", "tail_doubled", PLANTED_OBSERVE, "blocks", 0, 0, 0, 0)                                           \
   X("planted_blocks", "halo_read", PLANTED_OBSERVE, "blocks", 0, 0, 0, 0)                                              \
   X("planted_blocks", "running_sum", PLANTED_OBSERVE, "blocks", 0, 1, 0, 1)                                            \
   X("planted_blocks", "kept_log", PLANTED_OBSERVE, "blocks", 1, 1, 1, 1)                                               \
