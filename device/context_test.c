@@ -154,6 +154,20 @@ static void test_creation_gives_everything_back_whichever_part_fails(void **stat
   }
 }
 
+static void test_fields_that_are_not_given_mean_their_defaults(void **state) {
+  struct pto_context_options options = {.size = offsetof(struct pto_context_options, reserved),
+                                        .memory_bytes = 1 << 20};
+  const struct pto_context_options *const given[] = {NULL, &options};
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(given); i++) {
+    assert_int_equal(pto_context_create(given[i], &context, NULL, 0), PTO_OK);
+    const struct pto_context_info info = pto_context_info(context);
+    assert_string_equal(info.backend, "npu-threads");
+    assert_string_equal(info.chip, "a2a3");
+    assert_int_equal(info.max_tensor_bytes <= 1 << 20, i == 1);
+    pto_context_destroy(context);
+  }
+}
+
 /* ---- who is told of contexts ---- */
 
 static struct told {
@@ -222,6 +236,7 @@ int main(void) {
       cmocka_unit_test(test_threads_may_share_a_context),
       cmocka_unit_test(test_hints_choose_the_device_and_the_context_says_what_came_of_them),
       cmocka_unit_test(test_options_that_mean_nothing_are_refused_with_a_sentence),
+      cmocka_unit_test(test_fields_that_are_not_given_mean_their_defaults),
       cmocka_unit_test(test_a_watch_of_the_configuration_is_told_of_each_context_and_may_refuse_it),
       cmocka_unit_test(test_creation_gives_everything_back_whichever_part_fails),
   };
