@@ -14,7 +14,6 @@
 #include <runtime/port/core_port.h>
 
 #define SAY PTO_OBSERVE_SAY
-#define WHILE_IT_LIVES "submit the task with the buffer's tensor before the scope ends that keeps its memory"
 
 void pto_observe_say_difference(struct pto_observe_text *text, const struct pto_observation *o,
                                 const struct pto_observe_outcome *outcome) {
@@ -173,81 +172,6 @@ static void say_unwritten(struct pto_observe_text *text, struct pto_observe_text
   }
 }
 
-/* Whether the parameter may have the bytes too: they lie in its rows or beside it, in one object, and it is for that.
- */
-static bool can_have(const struct pto_observe_param *param, uint32_t kind, const struct pto_observe_object *object,
-                     const struct pto_observe_range *first) {
-  const struct pto_region *region = &param->region;
-  return param->mode & (kind == PTO_FINDING_WRITE_OUTSIDE ? PTO_OUTPUT : PTO_INPUT) && region->start >= object->lo &&
-         region->end <= object->hi && first->lo <= region->end && first->hi >= region->start;
-}
-
-/* "…, or let param 0 (z) have them, `pto_tensor_view(…)`"; nothing, for the remedy of the kind, where no view of this
- * rank's has the bytes. */
-static void say_declaration(struct pto_observe_text *remedy, const struct pto_observation *o, uint32_t kind,
-                            const struct pto_observe_param *param, const struct pto_observe_object *object,
-                            const struct pto_observe_range *ranges, uint32_t count) {
-  const char *more = kind == PTO_FINDING_WRITE_OUTSIDE ? "INOUT" : "INPUT";
-  struct pto_observe_text view = {.bytes = ""};
-  if (pto_observe_memory_owner(o->memory, ranges[0].lo, pto_observe_owner(o)) != pto_observe_owner(o)) {
-    SAY(remedy, "bring them over in a window of a communicator: no task declares what is of another rank");
-    return;
-  }
-  if (object->has_gone) {
-    SAY(remedy, WHILE_IT_LIVES);
-    return;
-  }
-  if (ranges[0].lo < object->lo || ranges[0].hi > object->hi) {
-    SAY(remedy, "keep the kernel to the shapes and strides of its parameters: no tensor has what is beyond its array");
-    return;
-  }
-  const bool is_wider = param && can_have(param, kind, object, &ranges[0]);
-  if (!pto_observe_say_view(&view, object, ranges, count, is_wider ? &param->region : NULL)) return;
-  SAY(remedy, "keep the kernel to the shapes and strides of its parameters, or ");
-  if (is_wider)
-    SAY(remedy, "let param %" PRIu32 " have them too, %s", param->index, view.bytes);
-  else
-    SAY(remedy,
-        "touch them through one more, `{.name = \"part\", .mode = PTO_%s}` in the kernel's list and `pto_%s(&part)` in "
-        "its submits, part being %s",
-        more, kind == PTO_FINDING_WRITE_OUTSIDE ? "inout" : "input", view.bytes);
-}
-
-/* Whether no task before this one had the buffer: it gets its memory by this launch, and has no values yet. */
-static bool is_new(const struct pto_observation *o, const struct pto_observe_told_task *task,
-                   const struct pto_observe_param *param) {
-  const struct pto_trace *trace = &o->rt->trace;
-  const uint64_t buffer = pto_observe_buffer_at(o, param->region.start);
-  const bool is_in_arena = param->region.start >= o->arena.lo && param->region.start < o->arena.hi;
-  if (!buffer || !is_in_arena || !pto_trace_has_graph(trace) || task->number >= trace->tasks.count) return false;
-  const struct pto_trace_task *record = pto_trace_log_at(&trace->tasks, task->number);
-  for (uint64_t i = 0; i < record->first_param && i < trace->params.count; i++)
-    if (((const struct pto_trace_param *)pto_trace_log_at(&trace->params, i))->buffer_number == buffer) return false;
-  return true;
-}
-
-static const struct {
-  const char *name, *constructor;
-} modes[] = {[PTO_INPUT] = {"INPUT", "pto_input"},
-             [PTO_OUTPUT] = {"OUTPUT", "pto_output"},
-             [PTO_INOUT] = {"INOUT", "pto_inout"},
-             [PTO_ACCUMULATE] = {"ACCUMULATE", "pto_accumulate"}};
-
-void pto_observe_say_mode(struct pto_observe_text *remedy, const struct pto_observe_param *param, uint32_t mode) {
-  SAY(remedy, "declare param %" PRIu32 " %s: `.mode = PTO_%s` in the kernel's list, `%s` in its submits", param->index,
-      modes[mode].name, modes[mode].name, modes[mode].constructor);
-}
-
-void pto_observe_say_inout(struct pto_observe_text *remedy, const struct pto_observation *o,
-                           const struct pto_observe_told_task *task, const struct pto_observe_param *param) {
-  pto_observe_say_mode(remedy, param, PTO_INOUT);
-  if (is_new(o, task, param))
-    SAY(remedy,
-        ", and `.size = sizeof(struct pto_launch), .initial = &(const struct pto_initial){.param = %" PRIu32
-        "}, .initial_count = 1` in the launch: nothing has written it before",
-        param->index);
-}
-
 /* What follows the bytes, and what there is to change; where it says nothing of that, it is what the kind says. */
 static void say_why(struct pto_observe_text *text, struct pto_observe_text *remedy, struct pto_observation *o,
                     uint32_t kind, const struct pto_observe_param *param, const struct pto_observe_object *object,
@@ -258,7 +182,7 @@ static void say_why(struct pto_observe_text *text, struct pto_observe_text *reme
   case PTO_FINDING_WRITE_OUTSIDE:
   case PTO_FINDING_READ_OUTSIDE:
     SAY(text, "which it does not declare");
-    say_declaration(remedy, o, kind, param, object, ranges, count);
+    pto_observe_say_declaration(remedy, o, kind, param, object, ranges, count);
     if (!param || pto_observe_memory_owner(o->memory, lo, pto_observe_owner(o)) != pto_observe_owner(o)) break;
     SAY(text, ": ");
     pto_observe_say_distance(text, o, param, lo, hi);
@@ -517,7 +441,7 @@ void pto_observe_report_addresses(struct pto_observation *o) {
         "INOUT where the kernel writes it",
         object.array ? object.array->name : "t");
     if (object.has_gone)
-      SAY(&remedy, "; " WHILE_IT_LIVES);
+      SAY(&remedy, "; " PTO_OBSERVE_WHILE_IT_LIVES);
     else if (!object.array)
       SAY(&remedy, "; t being that of %s", object.name);
     pto_observe_add(o, PTO_FINDING_ADDRESS, &param, object.name, remedy.bytes, &o->call.task, &text);

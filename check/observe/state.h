@@ -571,16 +571,26 @@ const struct pto_observe_param *pto_observe_nearest(const struct pto_observation
  * block may have the rest of the larger element. */
 uint64_t pto_observe_element_bytes(const struct pto_observation *o, uint64_t lo, uint64_t hi);
 
-/* check/observe/findings.c */
-/* "byte 4 of array z comes out different": what a run over other bytes, or at another time, came to. */
-void pto_observe_say_difference(struct pto_observe_text *text, const struct pto_observation *o,
-                                const struct pto_observe_outcome *outcome);
+/* check/observe/remedies.c */
+/* Of memory that a buffer had. */
+#define PTO_OBSERVE_WHILE_IT_LIVES                                                                                     \
+  "submit the task with the buffer's tensor before the scope ends that keeps its memory"
+/* "…, or let param 0 (z) have them, `pto_tensor_view(…)`"; nothing, for the remedy of the kind, where no view of this
+ * rank's has the bytes. */
+void pto_observe_say_declaration(struct pto_observe_text *remedy, const struct pto_observation *o, uint32_t kind,
+                                 const struct pto_observe_param *param, const struct pto_observe_object *object,
+                                 const struct pto_observe_range *ranges, uint32_t count);
 /* "declare param 0 INOUT: `.mode = PTO_INOUT` in the kernel's list, `pto_inout` in its submits": a submit has to agree
  * with the list. */
 void pto_observe_say_mode(struct pto_observe_text *remedy, const struct pto_observe_param *param, uint32_t mode);
 /* INOUT for an OUTPUT of the task, or an INPUT, with values to begin with where the parameter has none. */
 void pto_observe_say_inout(struct pto_observe_text *remedy, const struct pto_observation *o,
                            const struct pto_observe_told_task *task, const struct pto_observe_param *param);
+
+/* check/observe/findings.c */
+/* "byte 4 of array z comes out different": what a run over other bytes, or at another time, came to. */
+void pto_observe_say_difference(struct pto_observe_text *text, const struct pto_observation *o,
+                                const struct pto_observe_outcome *outcome);
 /* Adds a finding of the task.  `param` NULL: of none; `array` NULL: it is about no memory of its own; `remedy` NULL or
  * "": that of the kind. */
 void pto_observe_add(struct pto_observation *o, uint32_t kind, const struct pto_observe_param *param, const char *array,
