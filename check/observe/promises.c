@@ -178,10 +178,11 @@ static void judge_pair(struct pto_observation *o, uint32_t input, uint32_t outpu
   if (!is_in_place) away = away_of(&moved, &in->region) + in->region.start - out->region.start;
   /* Of a call in place the input alone lies elsewhere. */
   const uint32_t tensor_bits = is_in_place ? UINT32_C(1) << input : UINT32_MAX;
+  const bool writes_all = is_in_place && !o->call.has_others; /* of several units each writes a part */
   const struct pto_observe_outcome outcome =
-      run_moved(o, &moved, tensor_bits, input, is_in_place ? input : output, is_in_place ? &out->region : NULL);
+      run_moved(o, &moved, tensor_bits, input, is_in_place ? input : output, writes_all ? &out->region : NULL);
   struct pto_observe_bytes left = {0};
-  if (!outcome.caught && is_in_place && !o->call.has_others) find_left(o, out, &left);
+  if (!outcome.caught && writes_all) find_left(o, out, &left);
   if (left.count)
     pto_observe_task_leave_in_place(o, out, &left);
   else if (!outcome.caught && !pto_observe_is_as_first(o, out, away, &at))

@@ -66,8 +66,10 @@ static int run_role(const struct pto_kernel_args *a, uint32_t role) {
     for (uint64_t e = 0, n = tensor_numel(t); e < n; e++) {
       if (!is_of_block(mode, e, a->core->block_index, a->core->block_count)) continue;
       uint8_t *at = element_at(t, e);
+      const uint8_t *from = /* right where they lie apart, too */
+          in_place && i == 1 ? element_at(&a->tensors[0], e) : at;
       for (uint32_t k = 0; k < pto_dtype_size(t->dtype); k++)
-        at[k] = written(mode, at[k], hash + i, e, k, a->core->block_index);
+        at[k] = written(mode, from[k], hash + i, e, k, a->core->block_index);
     }
   }
   return 0;
