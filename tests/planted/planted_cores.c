@@ -3,14 +3,9 @@
  * Cores of one task that wait for each other, and do it wrong: a signal, an element, a barrier or a turn that is
  * missing, too many, or in the wrong place.
  *
- * All kernels have the same parameters: x (inout), a row a core; z (output), 16 elements that one core writes; and
- * whether the mistake is made.  The mistake is the one line that asks BUG.
+ * Kernels have the parameters of planted_rows.h.
  */
-#include <tests/planted/planted.h>
-
-#define COLUMNS PLANTED_COLUMNS
-#define BUG (a->scalars[0].u64 != 0)
-#define TRY(call) (status = status == 0 ? (call) : status)
+#include <tests/planted/planted_rows.h>
 
 #define BUGS(X)                                                                                                        \
   X(no_signal, "AIV1 sums the row that AIV0 writes, without a signal")                                                 \
@@ -66,27 +61,6 @@
   X(uneven_rounds, "blocks of a sync_start task take five rows in turn with a barrier a row: block 1 has one less")    \
   X(cycle, "each vector core waits for the other one's element before it pushes its own")                              \
   X(all_flags, "AIV0 signals each flag of AIV1, and writes the row then")
-
-static uint32_t *row(const struct pto_kernel_args *a, uint64_t index) {
-  return (uint32_t *)a->tensors[0].addr + index * COLUMNS;
-}
-static void write_row(const struct pto_kernel_args *a, uint64_t index, uint32_t value) {
-  for (uint32_t j = 0; j < COLUMNS; j++) row(a, index)[j] = value + j;
-}
-static uint32_t sum_row(const struct pto_kernel_args *a, uint64_t index) {
-  uint32_t sum = 0;
-  for (uint32_t j = 0; j < COLUMNS; j++) sum = 3 * sum + row(a, index)[j];
-  return sum;
-}
-/* The whole of z. */
-static int say(const struct pto_kernel_args *a, int status, uint32_t value) {
-  uint32_t *z = a->tensors[1].addr;
-  for (uint32_t j = 0; status == 0 && j < PLANTED_SLOTS; j++) z[j] = value + j;
-  return status;
-}
-static uint32_t role_of(const struct pto_kernel_args *a) { return a->core->role; }
-#define TELL(role, flag) pto_core_signal(a, PTO_ROLE_BIT(PTO_ROLE_##role), flag)
-#define TAKE(flag) pto_core_wait(a, flag)
 
 /* ---- signals ---- */
 

@@ -3,15 +3,11 @@
  * Protocols between cores of a task that a glance takes for right: one that only some calls keep to, one that leans on
  * another core's turn, a wait for more than comes, a signal that goes to another core, two locks.
  *
- * Kernels have the parameters of planted_cores.c, and those of several calls the number of a tile.  The mistake is the
- * one line that asks BUG.
+ * Kernels have the parameters of planted_rows.h, and those of several calls the number of a tile.
  */
-#include <tests/planted/planted.h>
+#include <tests/planted/planted_rows.h>
 
-#define COLUMNS PLANTED_COLUMNS
 #define TILES 8u
-#define BUG (a->scalars[0].u64 != 0)
-#define TRY(call) (status = status == 0 ? (call) : status)
 
 #define BUGS(X)                                                                                                        \
   X(last_tile, "the last of eight calls takes the branch without a signal")                                            \
@@ -19,27 +15,6 @@
   X(drained, "AIV0 waits for one answer more than AIV1 gives")                                                         \
   X(own_flag, "AIV0 signals a flag of its own, not AIV1's")                                                            \
   X(two_locks, "the cores take two locks in opposite order")
-
-static uint32_t role_of(const struct pto_kernel_args *a) { return a->core->role; }
-static uint32_t *row(const struct pto_kernel_args *a, uint64_t index) {
-  return (uint32_t *)a->tensors[0].addr + index * COLUMNS;
-}
-static void write_row(const struct pto_kernel_args *a, uint64_t index, uint32_t value) {
-  for (uint32_t j = 0; j < COLUMNS; j++) row(a, index)[j] = value + j;
-}
-static uint32_t sum_row(const struct pto_kernel_args *a, uint64_t index) {
-  uint32_t sum = 0;
-  for (uint32_t j = 0; j < COLUMNS; j++) sum = 3 * sum + row(a, index)[j];
-  return sum;
-}
-/* The whole of z. */
-static int say(const struct pto_kernel_args *a, int status, uint32_t value) {
-  uint32_t *z = a->tensors[1].addr;
-  for (uint32_t j = 0; status == 0 && j < element_count(&a->tensors[1]); j++) z[j] = value + j;
-  return status;
-}
-#define TELL(role, flag) pto_core_signal(a, PTO_ROLE_BIT(PTO_ROLE_##role), flag)
-#define TAKE(flag) pto_core_wait(a, flag)
 
 static int last_tile_run(const struct pto_kernel_args *a) {
   const uint64_t tile = a->scalars[1].u64;
