@@ -145,7 +145,7 @@ LINK = $(CC) $(CODE) $(INSTRUMENT) $(CFLAGS) -Wl,--as-needed $(LDFLAGS)
 # An instrumented program names each of its variables: relocations, if it may lie anywhere, that each run pays for.  There are hundreds
 # of such programs, which gold links in half the time.  AddressSanitizer of gcc looks for C++'s exceptions when a program begins;
 # libubsan brings their library, for programs in C++ that are loaded later.
-FIXED := $(if $(SAN)$(COVERAGE),-no-pie $(if $(shell command -v ld.gold),-fuse-ld=gold)) \
+FIXED := $(if $(SAN),-no-pie) $(if $(SAN)$(COVERAGE),$(if $(shell command -v ld.gold),-fuse-ld=gold)) \
          $(if $(findstring address,$(SAN)),$(if $(findstring clang,$(notdir $(CC))),,-Wl$(comma)--no-as-needed -lubsan -Wl$(comma)--as-needed))
 LIBS = -ljansson -linih $(OPTIONAL_LIBS) -ldl -lm
 

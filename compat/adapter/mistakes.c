@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Calls of an orchestration name no run. */
-static _Thread_local struct pto_compat *current;
+/* Calls of an orchestration name no run.  initial-exec: compat/kernel/seam.c says why. */
+static _Thread_local struct pto_compat *current __attribute__((tls_model("initial-exec")));
 
 struct pto_compat *pto_compat_current(void) {
   return current && !current->has_failed ? current : NULL;

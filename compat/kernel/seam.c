@@ -49,7 +49,9 @@ struct core_state {
   size_t exit_count, exit_capacity;
 };
 
-static _Thread_local struct core_state *now;
+/* initial-exec: the first use of another one in a thread takes memory, without which the system's library ends the
+ * process. */
+static _Thread_local struct core_state *now __attribute__((tls_model("initial-exec")));
 /* Read by the objects, relative to the thread pointer. */
 static _Thread_local int32_t countdown __attribute__((tls_model("initial-exec")));
 

@@ -42,7 +42,9 @@ static void test_findings_leave_with_1_and_are_one_line_a_mistake(void **state) 
   const int code = pto_ptosim_run("check %s/planted/planted_kernels.so --case hidden_state --observe", build);
   if (strstr(pto_ptosim_last.out, "not compared")) skip();
   assert_int_equal(code, 1);
-  assert_non_null(strstr(pto_ptosim_last.out, "state: task 0 (counting) changes 1 byte of the static variable calls"));
+  const char *told = strstr(pto_ptosim_last.out, "state: task 0 (counting) changes 1 byte of the static variable ");
+  assert_non_null(told);
+  assert_non_null(strstr(told, "calls (planted_kernels.so+")); /* clang puts the function's name before it */
   assert_non_null(strstr(pto_ptosim_last.out, " (and 3 more like it) [this order]\n"));
   assert_non_null(strstr(pto_ptosim_last.out, "  4 found\n"));
   assert_int_equal(pto_ptosim_run("check %s/planted/planted_kernels.so --case hidden_state --observe --json -", build),
