@@ -19,6 +19,16 @@
 #define PTO_COMPAT_TEXT_2(text) #text
 #define PTO_COMPAT_TEXT(text) PTO_COMPAT_TEXT_2(text)
 
+#ifdef __GLIBCXX__
+/* libstdc++ keeps a thread's exceptions in thread-local variables.  Their memory is allocated at the first throw, and
+ * the system's library ends the process where there is none, as when std::bad_alloc is thrown.  Where one of them is
+ * read relative to the thread pointer, the loader gives all of them a place that threads have from the beginning. */
+extern "C" {
+extern __thread void *pto_compat_of_libstdcxx __asm__("_ZSt15__once_callable")
+    __attribute__((tls_model("initial-exec")));
+}
+#endif
+
 namespace {
 
 struct Arguments {
@@ -54,6 +64,9 @@ std::int32_t expected_of(const Arguments &arguments) {
 
 template <typename Function> void guarded(const Function &function) {
   pto_compat_place here = {__FILE__, 0};
+#ifdef __GLIBCXX__
+  __asm__ volatile("" ::"r"(&pto_compat_of_libstdcxx));
+#endif
   try {
     function();
   } catch (const AssertionError &error) {

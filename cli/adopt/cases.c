@@ -106,8 +106,18 @@ const char *pto_adopt_cases_reason(const struct pto_adopt_cases *cases) {
 
 /* ---- JSON ---- */
 
-static void put_value(struct pto_json_writer *w, json_t *value) {
+static void put_value(struct pto_json_writer *w, json_t *value);
+
+static void put_members(struct pto_json_writer *w, json_t *object) {
   const char *key;
+  json_t *item;
+  json_object_foreach(object, key, item) {
+    pto_json_key(w, key);
+    put_value(w, item);
+  }
+}
+
+static void put_value(struct pto_json_writer *w, json_t *value) {
   json_t *item;
   size_t i;
   if (json_is_string(value))
@@ -124,10 +134,7 @@ static void put_value(struct pto_json_writer *w, json_t *value) {
     pto_json_array_end(w);
   } else if (json_is_object(value)) {
     pto_json_object_begin(w);
-    json_object_foreach(value, key, item) {
-      pto_json_key(w, key);
-      put_value(w, item);
-    }
+    put_members(w, value);
     pto_json_object_end(w);
   } else
     pto_json_null(w);
@@ -141,18 +148,17 @@ static void put(struct pto_json_writer *w, const void *context) {
   pto_json_put_array(w, "cases");
   json_array_foreach(cases->array, i, one) {
     pto_json_newline(w);
-    put_value(w, one);
+    pto_json_object_begin(w);
+    put_members(w, one);
+    pto_json_put_string(w, "verdict", pto_adopt_case_verdict(one));
+    pto_json_object_end(w);
   }
   pto_json_array_end(w);
   pto_json_put_u64(w, "exit", (uint64_t)pto_adopt_cases_exit(cases));
 }
 
 int pto_adopt_cases_write_json(const struct pto_adopt_cases *cases, const char *path, struct pto_error *error) {
-  json_t *one;
-  size_t i;
   if (!path) return PTO_OK;
-  json_array_foreach(cases->array, i, one)
-    json_object_set_new(one, "verdict", json_string(pto_adopt_case_verdict(one)));
   return pto_output_json(path, put, cases, error);
 }
 

@@ -86,7 +86,7 @@ uint64_t pto_compat_read(const struct pto_compat_tensor *tensor, uint32_t ndims,
   struct pto_tensor found;
   uint64_t position[PTO_COMPAT_DIMS], bits = 0;
   if (!compat || !find_element(compat, "get_tensor_data", tensor, ndims, index, place, &found, position)) return 0;
-  pto_compat_tell_place(compat, place);
+  if (!pto_compat_tell_place(compat, place, "get_tensor_data")) return 0;
   const int status = pto_read_element(compat->rt, &found, position, &bits);
   if (status) pto_compat_fail_as(compat, status, place, "get_tensor_data");
   return status ? 0 : bits;
@@ -98,7 +98,7 @@ void pto_compat_write(const struct pto_compat_tensor *tensor, uint32_t ndims, co
   struct pto_tensor found;
   uint64_t position[PTO_COMPAT_DIMS];
   if (!compat || !find_element(compat, "set_tensor_data", tensor, ndims, index, place, &found, position)) return;
-  pto_compat_tell_place(compat, place);
+  if (!pto_compat_tell_place(compat, place, "set_tensor_data")) return;
   const int status = pto_write_element(compat->rt, &found, position, &bits);
   if (status) pto_compat_fail_as(compat, status, place, "set_tensor_data");
 }

@@ -199,7 +199,7 @@ static uint64_t launch(struct pto_compat *compat) {
                                            .scalar_count = scalar_count,
                                            .after = boundary->after,
                                            .after_count = boundary->after_count};
-  pto_compat_tell_place(compat, &compat->graph_place);
+  if (!pto_compat_tell_place(compat, &compat->graph_place, "rt_submit_graph")) return PTO_COMPAT_NO_TASK;
   const int status = scalar_count == UINT32_MAX || !has_after
                          ? PTO_ENOMEM
                          : pto_submit_recorded(compat->rt, compat->definition->recorded, &what, &task);

@@ -106,17 +106,22 @@ int32_t pto_compat_error_code(const struct pto_compat *compat, int status) {
 
 /* ---- places ---- */
 
-/* A place that cannot be kept is none. */
-const struct pto_place *pto_compat_tell_place(struct pto_compat *compat, const struct pto_compat_place *place) {
+const struct pto_place *pto_compat_tell_place(struct pto_compat *compat, const struct pto_compat_place *place,
+                                              const char *what) {
   const uint64_t hash = ((uintptr_t)place->file ^ place->line) * UINT64_C(0x9e3779b97f4a7c15);
   struct pto_compat_line **bucket = &compat->lines[hash >> 32 & (PTO_COMPAT_LINE_BUCKETS - 1)], *line = *bucket;
   while (line && (line->place.line != place->line || line->place.file != place->file)) line = line->next;
-  if (!line && (line = malloc(sizeof *line)) != NULL) {
+  if (!line) {
+    line = malloc(sizeof *line);
+    if (!line) {
+      pto_compat_fail_as(compat, PTO_ENOMEM, place, what);
+      return NULL;
+    }
     *line = (struct pto_compat_line){{place->file, place->line}, *bucket};
     *bucket = line;
   }
-  pto_call_from(compat->rt, line ? &line->place : NULL);
-  return line ? &line->place : NULL;
+  pto_call_from(compat->rt, &line->place);
+  return &line->place;
 }
 
 /* ---- logging ---- */

@@ -43,7 +43,7 @@ struct pto_compat_created {
 /* What the kernels of a task are called with, and what it created. */
 struct PTO_COMPAT_LINES pto_compat_record {
   uint64_t number;               /* of the run */
-  const struct pto_place *place; /* of its submit; NULL: memory was short */
+  const struct pto_place *place; /* of its submit */
   const struct pto_compat_kernel *kernels[3];
   uint32_t roles;
   uint32_t tensor_count, scalar_count, created_count;
@@ -203,8 +203,10 @@ void pto_compat_fail_as(struct pto_compat *compat, int status, const struct pto_
 void pto_compat_say(struct pto_compat *compat, uint32_t level, const struct pto_compat_place *place, const char *format,
                     ...) PTO_PRINTF(4, 5);
 
-/* The runtime's calls that follow were made there.  A copy that lives until the destroy, or NULL. */
-const struct pto_place *pto_compat_tell_place(struct pto_compat *compat, const struct pto_compat_place *place);
+/* The runtime's calls that follow, of the name `what`, were made there.  A copy that lives until the destroy.  NULL:
+ * memory was short, and the run has ended. */
+PTO_MUST_CHECK const struct pto_place *pto_compat_tell_place(struct pto_compat *compat,
+                                                             const struct pto_compat_place *place, const char *what);
 
 /* tensors.c */
 /* The runtime's descriptor of theirs.  PTO_OK and is_empty: it has no elements, and there is none.  A sentence is left

@@ -414,7 +414,8 @@ static struct pto_compat *begin(const struct pto_compat_submit *submit, const st
          submit->tensor_count, submit->scalar_count, PTO_COMPAT_TENSORS, PTO_COMPAT_SCALARS);
     return NULL;
   }
-  const struct pto_place *known = pto_compat_tell_place(compat, place);
+  const struct pto_place *known = pto_compat_tell_place(compat, place, submit->what);
+  if (!known) return NULL;
   work->record = make_record(compat, submit);
   if (!work->record) {
     OUT_OF_MEMORY(work);

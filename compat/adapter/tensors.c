@@ -111,13 +111,13 @@ static const struct pto_compat_creation *find_creation(const struct pto_compat *
 static void explain_stale(struct pto_compat *compat, const struct pto_compat_tensor *tensor, char *sentence,
                           size_t sentence_size) {
   const struct pto_compat_record *record = pto_compat_find_task(compat, tensor->owner)->record;
-  const char *file = record->place ? record->place->file : "";
+  const char *file = record->place->file;
   const char *slash = strrchr(file, '/');
   snprintf(
       sentence, sentence_size,
       "a tensor that task %llu (%s:%u) created is used after its scope has ended, and its memory was given to later "
       "tasks",
-      (unsigned long long)record->number, slash ? slash + 1 : file, record->place ? record->place->line : 0);
+      (unsigned long long)record->number, slash ? slash + 1 : file, record->place->line);
 }
 
 static bool find_buffer(struct pto_compat *compat, const struct pto_compat_tensor *tensor, struct pto_buffer *buffer,

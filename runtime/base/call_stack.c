@@ -5,7 +5,8 @@
 #include <stdint.h>
 #include <unwind.h>
 
-static _Thread_local const void *frame_of_caller __attribute__((tls_model("initial-exec"))); /* as in sim/host/current.h */
+static _Thread_local const void *frame_of_caller
+    __attribute__((tls_model("initial-exec"))); /* as in sim/host/current.h */
 
 const void *pto_call_stack_begin(const void *frame) {
   const void *before = frame_of_caller;

@@ -37,7 +37,6 @@
 #include <runtime/base/text.h>
 #include <tests/cli/faults_commands.h>
 #include <tests/support/failing_calls.h>
-#include <tests/support/failing_malloc.h>
 #include <tests/support/failing_points.h>
 #include <tests/support/file_alike.h>
 #include <tests/support/file_tree.h>

@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include <pto/status.h>
+#include <tests/support/failing_malloc.h>
 
 /* X(kind, what an n-th of it is called) */
 #define FAILING_KIND_LIST(X)                                                                                           \
@@ -58,7 +59,9 @@ static bool is_call_failing(enum failing_kind kind, int reason) {
   return true;
 }
 
-/* libc's functions, behind those below.  Looked for at once: looking takes memory. */
+PTO_API int hwloc_topology_load(void *topology); /* where hwloc is linked, which has another name for the type */
+
+/* The functions of libraries, behind those below.  Looked for at once: looking takes memory. */
 #define FAILING_CALL_LIST(X)                                                                                           \
   X(fopen)                                                                                                             \
   X(fdopen)                                                                                                            \
@@ -74,7 +77,9 @@ static bool is_call_failing(enum failing_kind kind, int reason) {
   X(writev)                                                                                                            \
   X(close)                                                                                                             \
   X(fclose)                                                                                                            \
-  X(fflush) X(rename) X(linkat) X(mkdir) X(ftruncate) X(posix_spawnp) X(fork) X(_Fork) X(pthread_create) X(open)
+  X(fflush)                                                                                                            \
+  X(rename)                                                                                                            \
+  X(linkat) X(mkdir) X(ftruncate) X(posix_spawnp) X(fork) X(_Fork) X(pthread_create) X(open) X(hwloc_topology_load)
 #define X(name) static __typeof__(&name) next_##name;
 FAILING_CALL_LIST(X)
 #undef X
@@ -87,6 +92,19 @@ static void find_calls(void) {
 
 /* Constructors of libraries come here before anything of this program runs. */
 #define NEXT(name) (find_calls(), next_##name)
+
+/* ---- hwloc ---- */
+
+/* Where all allocations fail, loading a topology goes round for ever (2.9: it asks for a larger set of CPUs each time).
+ * So the first in there fails alone, and the others from its end on. */
+int hwloc_topology_load(void *topology) {
+  const bool is_armed = fail_countdown > 0, stays = fail_stays;
+  fail_stays = false;
+  const int status = NEXT(hwloc_topology_load)(topology);
+  fail_stays = stays;
+  if (stays && is_armed && fail_countdown == 0) fail_countdown = 1;
+  return status;
+}
 
 /* ---- open ---- */
 
