@@ -142,6 +142,7 @@ static void test_line_ends_of_any_kind_are_read_and_no_memory_is_told(void **sta
   write_text(large);
   if (!PTO_HAS_FAILING_MALLOC) skip();
   uint32_t told[2] = {0};
+  const int64_t live_before = live_blocks;
   for (uint32_t n = 1; n < 30; n++) { /* a stream does without its buffer */
     fail_countdown = n;
     const int status = pto_kernel_table_load(path, &table, &error);
@@ -150,6 +151,7 @@ static void test_line_ends_of_any_kind_are_read_and_no_memory_is_told(void **sta
     if (status != PTO_OK) assert_null(table.rows);
     pto_kernel_table_free(&table);
   }
+  assert_int_equal(live_blocks, live_before);
   if (told[0] < 2 || told[1] < 2) fail_msg("%u of the text, %u of rows", told[0], told[1]);
 }
 

@@ -66,22 +66,25 @@ static void call_step(const struct pto_kernel_args *args, bool polls) {
   step(core);
 }
 
-/* The last answer, which is not WAIT. */
-static enum pto_rendezvous_answer ask(struct pto_waiting_core *core, struct pto_rendezvous_question *question) {
+/* Under the lock.  0, or why the core is not to go on waiting. */
+static int broken(struct pto_waiting_core *core) { return table_of(core)->items[core->message.rendezvous].broken; }
+
+/* The answer, which is not WAIT; of BROKEN *status says why. */
+static enum pto_rendezvous_answer ask(struct pto_waiting_core *core, struct pto_rendezvous_question *question,
+                                      int *status) {
   for (;;) {
     lock(core);
-    enum pto_rendezvous_answer answer = pto_rendezvous_ask(table_of(core), member_of(core), question);
+    const enum pto_rendezvous_answer answer = pto_rendezvous_ask(table_of(core), member_of(core), question);
+    *status = answer == PTO_RENDEZVOUS_BROKEN ? broken(core) : 0;
     unlock(core);
     if (answer != PTO_RENDEZVOUS_WAIT) return answer;
     pto_fiber_suspend(&core->fiber); /* a wake between the two only makes it resume at once */
   }
 }
 
-static int status_of(struct pto_waiting_core *core, enum pto_rendezvous_answer answer) {
-  if (PTO_LIKELY(answer == PTO_RENDEZVOUS_DONE)) return 0;
-  lock(core);
-  const int status = table_of(core)->items[core->message.rendezvous].broken;
-  unlock(core);
+static int ask_for_status(struct pto_waiting_core *core, struct pto_rendezvous_question *question) {
+  int status;
+  (void)ask(core, question, &status);
   return status;
 }
 
@@ -97,12 +100,12 @@ static int call_signal(const struct pto_kernel_args *args, uint32_t block_index,
 
 static int wait_for(struct pto_waiting_core *core, enum pto_waits_for what, uint32_t subject) {
   struct pto_rendezvous_question question = {.what = what, .subject = subject};
-  return status_of(core, ask(core, &question));
+  return ask_for_status(core, &question);
 }
 
 int pto_waiting_core_wait_for_peer(struct pto_waiting_core *core, const struct pto_peer_wait *wait) {
   struct pto_rendezvous_question question = {.what = PTO_WAITS_FOR_PEER, .peer = *wait};
-  return status_of(core, ask(core, &question));
+  return ask_for_status(core, &question);
 }
 
 static int call_wait(const struct pto_kernel_args *args, uint32_t flag) {
@@ -116,7 +119,7 @@ static int call_wait(const struct pto_kernel_args *args, uint32_t flag) {
 static int call_push(const struct pto_kernel_args *args, uint32_t role, const void *data, uint64_t size_bytes) {
   struct pto_waiting_core *core = core_of(args);
   struct pto_rendezvous_question question = {.what = PTO_WAITS_FOR_ROOM, .subject = role, .size_bytes = size_bytes};
-  const int status = status_of(core, ask(core, &question));
+  const int status = ask_for_status(core, &question);
   if (status != 0) return status;
   TELL(core, .kind = PTO_CORE_HAS_ROOM, .subject = (uint8_t)role, .size_bytes = size_bytes);
   spend_transfer(core, size_bytes);
@@ -134,12 +137,11 @@ static int call_push(const struct pto_kernel_args *args, uint32_t role, const vo
 static int call_pop(const struct pto_kernel_args *args, uint32_t role, void *data, uint64_t size_bytes) {
   struct pto_waiting_core *core = core_of(args);
   struct pto_rendezvous_question question = {.what = PTO_WAITS_FOR_ELEMENT, .subject = role, .size_bytes = size_bytes};
-  const enum pto_rendezvous_answer answer = ask(core, &question);
-  if (answer == PTO_RENDEZVOUS_MISTAKE)
+  int status;
+  if (ask(core, &question, &status) == PTO_RENDEZVOUS_MISTAKE)
     return pto_kernel_error(args, "pto_core_pop: %llu bytes are wanted, the oldest element from %s has %llu",
                             (unsigned long long)size_bytes, pto_role_name(role),
                             (unsigned long long)question.size_found);
-  const int status = status_of(core, answer);
   if (status != 0) return status;
   TELL(core, .kind = PTO_CORE_POPPED, .subject = (uint8_t)role, .size_bytes = size_bytes);
   spend_latency(core);
@@ -198,7 +200,7 @@ static int call_yield(const struct pto_kernel_args *args, bool has_worked) {
   if (answer != PTO_RENDEZVOUS_BROKEN) pto_fiber_suspend(&core->fiber);
   if (answer == PTO_RENDEZVOUS_WAIT) spend_latency(core);
   lock(core);
-  const int status = table_of(core)->items[core->message.rendezvous].broken;
+  const int status = broken(core);
   unlock(core);
   if (status == 0) TELL(core, .kind = PTO_CORE_GOES_ON);
   return status;

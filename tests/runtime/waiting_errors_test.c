@@ -173,6 +173,12 @@ static int read_what_never_comes(struct pto_runtime *rt, const struct waiting_ca
   if (status != PTO_EDEADLOCK) fail_msg("the read answered %s", pto_status_name(status));
   return status;
 }
+static int poll_what_never_comes(struct pto_runtime *rt, const struct waiting_case *c) {
+  const struct pto_launch launch = waiting_launch(c);
+  int status = waiting_submit(rt, c, &launch, 0);
+  while (status == PTO_OK) status = pto_poll(rt);
+  return status;
+}
 
 /* ---- wrong calls ---- */
 
@@ -350,6 +356,12 @@ static const struct waiting_case cases[] = {
      .run = wait_for_each_other,
      .roles = AIC | AIV0,
      .submit = read_what_never_comes,
+     DEADLOCK("cube_part", "left_part")},
+
+    {.name = "the orchestration's polls of memory that no task changes end with the cores that wait for ever",
+     .run = wait_for_each_other,
+     .roles = AIC | AIV0,
+     .submit = poll_what_never_comes,
      DEADLOCK("cube_part", "left_part")},
 
     {.name = "a wait for flag 16 is refused", .run = flag_16, .roles = AIC, FAILED("cube_part", "pto_core_wait", "16")},

@@ -59,7 +59,9 @@ static bool is_call_failing(enum failing_kind kind, int reason) {
   return true;
 }
 
-PTO_API int hwloc_topology_load(void *topology); /* where hwloc is linked, which has another name for the type */
+/* Where hwloc is linked, which has other names for the types. */
+PTO_API int hwloc_topology_load(void *topology);
+PTO_API int hwloc_get_cpubind(void *topology, void *set, int flags);
 
 /* The functions of libraries, behind those below.  Looked for at once: looking takes memory. */
 #define FAILING_CALL_LIST(X)                                                                                           \
@@ -79,7 +81,9 @@ PTO_API int hwloc_topology_load(void *topology); /* where hwloc is linked, which
   X(fclose)                                                                                                            \
   X(fflush)                                                                                                            \
   X(rename)                                                                                                            \
-  X(linkat) X(mkdir) X(ftruncate) X(posix_spawnp) X(fork) X(_Fork) X(pthread_create) X(open) X(hwloc_topology_load)
+  X(linkat)                                                                                                            \
+  X(mkdir)                                                                                                             \
+  X(ftruncate) X(posix_spawnp) X(fork) X(_Fork) X(pthread_create) X(open) X(hwloc_topology_load) X(hwloc_get_cpubind)
 #define X(name) static __typeof__(&name) next_##name;
 FAILING_CALL_LIST(X)
 #undef X
@@ -95,15 +99,25 @@ static void find_calls(void) {
 
 /* ---- hwloc ---- */
 
-/* Where all allocations fail, loading a topology goes round for ever (2.9: it asks for a larger set of CPUs each time).
- * So the first in there fails alone, and the others from its end on. */
-int hwloc_topology_load(void *topology) {
-  const bool is_armed = fail_countdown > 0, stays = fail_stays;
-  fail_stays = false;
-  const int status = NEXT(hwloc_topology_load)(topology);
-  fail_stays = stays;
-  if (stays && is_armed && fail_countdown == 0) fail_countdown = 1;
+/* Where all allocations fail, these go round for ever (2.9: they ask for a larger set of CPUs each time).  So the first
+ * in there fails alone, and the others from its end on. */
+static bool begin_alone(void) {
+  const bool stays = fail_stays && fail_countdown > 0;
+  if (stays) fail_stays = false;
+  return stays;
+}
+static int end_alone(bool stays, int status) {
+  if (stays && fail_countdown == 0) fail_countdown = 1;
+  fail_stays |= stays;
   return status;
+}
+int hwloc_topology_load(void *topology) {
+  const bool stays = begin_alone();
+  return end_alone(stays, NEXT(hwloc_topology_load)(topology));
+}
+int hwloc_get_cpubind(void *topology, void *set, int flags) {
+  const bool stays = begin_alone();
+  return end_alone(stays, NEXT(hwloc_get_cpubind)(topology, set, flags));
 }
 
 /* ---- open ---- */
