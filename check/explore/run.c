@@ -130,7 +130,7 @@ int pto_explore_run_once(struct pto_explore *explore, struct pto_runtime *rt, co
   outcome->status = pto_program_run_orchestrate(explore->run, rt);
   if (explore->contexts.is_short) return PTO_ENOMEM;
   if (!explore->has_reference) return PTO_OK;
-  if (outcome->status == PTO_ENOMEM || outcome->status == PTO_ESYSTEM) {
+  if (pto_status_is_shortage(outcome->status)) {
     explore->shortage = *pto_program_run_error(explore->run);
     return outcome->status;
   }

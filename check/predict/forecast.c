@@ -177,7 +177,7 @@ static void run_job(const struct pto_session_options *given, const struct pto_fo
   /* What the caller's run records is not asked for; a session adds what it needs. */
   config.record = job->is_priced ? 0 : PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE;
   if (!job->has_kernels && run_any(&options, job, forecast, &needs_kernels) == PTO_EXIT_OK) return;
-  if (!needs_kernels || job->is_priced || job->no_kernels) return;
+  if (!needs_kernels || pto_status_is_shortage(forecast->status) || job->is_priced || job->no_kernels) return;
   char why[sizeof forecast->why_run];
   memcpy(why, forecast->sentence, sizeof why);
   config.no_compute = options.small_inputs = options.assume_zero = false;
@@ -197,7 +197,7 @@ struct worker {
 static void take_end(struct pto_forecast *forecast, int end) {
   if (!WIFSIGNALED(end)) return;
   forecast->exit_code = PTO_EXIT_FAILED;
-  forecast->status = PTO_EKERNEL;
+  forecast->status = WTERMSIG(end) == SIGKILL ? PTO_ESYSTEM : PTO_EKERNEL; /* want of memory, mostly */
   snprintf(forecast->sentence, sizeof forecast->sentence, "the run crashed: %s", strsignal(WTERMSIG(end)));
 }
 

@@ -58,10 +58,11 @@ static int load_chip(const struct pto_prediction_asked *asked, struct pto_config
   return PTO_OK;
 }
 
-/* The first run that failed; NULL: none did. */
-static const struct pto_forecast *find_failure(const struct pto_forecast *forecasts, uint32_t count) {
+/* The first run that failed, or trial for which the machine had no more of something; NULL: none did. */
+static const struct pto_forecast *find_failure(const struct pto_forecast *forecasts, uint32_t runs, uint32_t count) {
   for (uint32_t i = 0; i < count; i++)
-    if (forecasts[i].exit_code != PTO_EXIT_OK) return &forecasts[i];
+    if (forecasts[i].exit_code != PTO_EXIT_OK && (i < runs || pto_status_is_shortage(forecasts[i].status)))
+      return &forecasts[i];
   return NULL;
 }
 
@@ -79,7 +80,7 @@ static uint32_t count_trials(uint32_t ranks) { return ranks ? PTO_LIMIT_COUNT : 
 static void take_gains(struct pto_prediction *prediction, const struct pto_forecast *forecasts) {
   const uint64_t plain = prediction->plain.makespan_ps;
   for (uint32_t i = 0; i < count_trials(prediction->ranks); i++) {
-    /* A trial that fails, as a chip that gets too large for a program may, says nothing. */
+    /* A trial that is refused, as a chip that gets too large for a program may be, says nothing. */
     const bool is_there = forecasts[i].exit_code == PTO_EXIT_OK && plain > 0;
     const __int128 gained = (__int128)plain - (__int128)forecasts[i].makespan_ps;
     prediction->gain_ppm[i] = is_there ? (int64_t)(gained * 1000000 / (__int128)plain) : 0;
@@ -123,7 +124,8 @@ static int run_others(const struct pto_prediction_asked *asked, const struct pto
   if (status == PTO_OK) status = pto_forecast_all(options, jobs, count, asked->at_once, forecasts, error);
   prediction->is_interrupted = status == PTO_OK && is_cut_short(forecasts, count);
   if (prediction->is_interrupted) prediction->runs = keep_ended(forecasts, runs);
-  const struct pto_forecast *failed = status == PTO_OK ? find_failure(forecasts, prediction->runs) : NULL;
+  const uint32_t ended = prediction->is_interrupted ? prediction->runs : count;
+  const struct pto_forecast *failed = status == PTO_OK ? find_failure(forecasts, prediction->runs, ended) : NULL;
   if (failed)
     prediction->plain = *failed;
   else if (status == PTO_OK && prediction->runs)

@@ -31,11 +31,15 @@ static struct pto_delay_outcome run(const struct pto_delays *asked, const uint64
   for (uint32_t i = 0; code == PTO_EXIT_OK && i < asked->rank_count; i++) pto_world_delay(ranks.world, i, delays[i]);
   for (uint32_t i = asked->rank_count; code == PTO_EXIT_OK && i < late_count(asked); i++)
     pto_world_delay_cores(ranks.world, i % asked->rank_count, (enum pto_late)(i / asked->rank_count - 1), delays[i]);
+  const bool has_begun = code == PTO_EXIT_OK;
   if (asked->running) asked->running(&ranks);
   if (code == PTO_EXIT_OK) code = pto_ranks_execute(&ranks);
   if (asked->running) asked->running(NULL);
-  outcome = (struct pto_delay_outcome){
-      .exit_code = code, .output_digest = ranks.output_digest, .virtual_ps = ranks.virtual_ps, .error = ranks.error};
+  outcome = (struct pto_delay_outcome){.has_begun = has_begun,
+                                       .exit_code = code,
+                                       .output_digest = ranks.output_digest,
+                                       .virtual_ps = ranks.virtual_ps,
+                                       .error = ranks.error};
   for (uint32_t i = 0; ranks.sessions && i < ranks.rank_count; i++)
     outcome.tasks += ranks.sessions[i].result.stats.tasks;
   if (ranks.rank_count && ranks.sessions[0].result.chip) {
@@ -61,10 +65,11 @@ static void set_delays(const struct pto_delays *asked, uint64_t index, uint64_t 
     delays[i] = pto_mix64(asked->seed ^ pto_mix64(index << 8 | i)) % (most + 1);
 }
 
-/* By an interrupt, or for want of what the machine has: that says nothing of the order of ranks. */
+/* By an interrupt, or for want of what the machine has: that says nothing of the order of ranks.  The run without
+ * delays began, so one that does not is in want too. */
 static bool is_cut_short(const struct pto_delay_outcome *outcome) {
   const int status = outcome->error.status;
-  return status == PTO_EINTERRUPTED || status == PTO_ENOMEM || status == PTO_ESYSTEM;
+  return !outcome->has_begun || status == PTO_EINTERRUPTED || pto_status_is_shortage(status);
 }
 
 static int end_short(struct pto_delays *asked, const struct pto_delay_outcome *outcome) {
@@ -77,20 +82,21 @@ static int end_short(struct pto_delays *asked, const struct pto_delay_outcome *o
   return PTO_EXIT_INTERRUPTED;
 }
 
-/* What is found so far is given where something else ends it. */
-static struct pto_delay_outcome shrink(const struct pto_delays *asked, struct pto_delay_outcome found,
-                                       uint64_t delays[MOST_LATE]) {
+/* What is found so far is left where something else ends it.  An enum pto_exit. */
+static int shrink(struct pto_delays *asked, struct pto_delay_outcome *found, uint64_t delays[MOST_LATE]) {
   for (uint32_t i = 0; i < late_count(asked); i++) {
     const uint64_t delay = delays[i];
     if (!delay) continue;
     delays[i] = 0;
     const struct pto_delay_outcome outcome = run(asked, delays);
-    if (!is_cut_short(&outcome) && differs(&outcome, &asked->reference))
-      found = outcome;
-    else
+    const bool is_short = is_cut_short(&outcome);
+    if (is_short || !differs(&outcome, &asked->reference))
       delays[i] = delay;
+    else
+      *found = outcome;
+    if (is_short) return end_short(asked, &outcome);
   }
-  return found;
+  return PTO_EXIT_OK;
 }
 
 /* Who is late, into `text`; whether puts are, and not all of a rank. */
@@ -196,12 +202,13 @@ int pto_delays_run(struct pto_delays *asked, struct pto_findings *findings) {
     if (!pto_share_has(asked->share, i)) continue;
     if (asked->tell) asked->tell(i, asked->run_count);
     set_delays(asked, i, asked->reference.virtual_ps, delays);
-    const int code = make(asked, i, delays, &outcome);
+    int code = make(asked, i, delays, &outcome);
     if (code != PTO_EXIT_OK) return code;
     asked->runs++;
     if (!differs(&outcome, &asked->reference)) continue;
-    if (asked->differing++ < MOST_SHRUNK && !pto_share_is_part(asked->share)) outcome = shrink(asked, outcome, delays);
+    if (asked->differing++ < MOST_SHRUNK && !pto_share_is_part(asked->share)) code = shrink(asked, &outcome, delays);
     report(asked, &outcome, delays, findings);
+    if (code != PTO_EXIT_OK) return code;
   }
   return asked->differing ? PTO_EXIT_FINDINGS : PTO_EXIT_OK;
 }

@@ -23,6 +23,7 @@
 
 /* How a run ended. */
 struct pto_delay_outcome {
+  bool has_begun; /* or the ranks could not be opened */
   int exit_code;
   uint64_t output_digest, tasks, virtual_ps;
   char chip[64];  /* "": it did not begin */

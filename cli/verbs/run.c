@@ -132,8 +132,7 @@ static FILE *stream_of(const struct pto_session *session) {
 static int refuse(struct pto_session *session, int status, const char *sentence) {
   struct pto_error error;
   pto_error_set(&error, status, "--dump: %.900s", sentence);
-  return pto_session_end(session, status == PTO_ENOMEM || status == PTO_ESYSTEM ? PTO_EXIT_FAILED : PTO_EXIT_USAGE,
-                         &error);
+  return pto_session_end(session, pto_status_is_shortage(status) ? PTO_EXIT_FAILED : PTO_EXIT_USAGE, &error);
 }
 
 static int begin_dump(struct pto_session *session, const struct pto_run_options *options) {

@@ -194,6 +194,15 @@ static int copy_of_file(const char *path) {
   return copy;
 }
 
+/* As dlopen.  *is_out: NULL for want of memory, which malloc leaves in errno; the dynamic linker has an errno of its
+ * own, and need not tell. */
+static void *open_object(const char *path, int flags, bool *is_out) {
+  errno = 0;
+  void *handle = dlopen(path, flags);
+  *is_out = !handle && errno == ENOMEM;
+  return handle;
+}
+
 /* Maps the file, or a copy of it where the file is mapped already: the same file mapped twice is one mapping to the
  * dynamic linker, with one set of globals.  The copy's descriptor stays open while it is mapped, since the linker knows
  * the copy by the path /proc/self/fd/N and N must not come to mean another file. */
@@ -203,7 +212,9 @@ static int map_program(struct pto_loaded_program *loaded, struct pto_error *erro
   struct pto_error refusal;
   if (pto_regular_file_check(loaded->path, &refusal))
     return pto_error_set(error, PTO_EINVAL, "program %.900s", refusal.sentence);
-  void *present = dlopen(loaded->path, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
+  bool is_out;
+  void *present = open_object(loaded->path, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD, &is_out);
+  if (is_out) return pto_error_set(error, PTO_ENOMEM, "program %s: out of memory", loaded->path);
   if (present) {
     dlclose(present);
     loaded->copy_fd = copy_of_file(loaded->path);
@@ -212,10 +223,10 @@ static int map_program(struct pto_loaded_program *loaded, struct pto_error *erro
     snprintf(path, sizeof path, "/proc/self/fd/%d", loaded->copy_fd);
     mapped = path;
   }
-  loaded->handle = dlopen(mapped, RTLD_NOW | RTLD_LOCAL);
+  loaded->handle = open_object(mapped, RTLD_NOW | RTLD_LOCAL, &is_out);
   if (!loaded->handle) {
-    const char *reason = dlerror(); /* the dynamic linker tells no errno */
-    const int status = strstr(reason, strerror(ENOMEM)) ? PTO_ENOMEM : PTO_EINVAL;
+    const char *reason = dlerror();
+    const int status = is_out || strstr(reason, strerror(ENOMEM)) ? PTO_ENOMEM : PTO_EINVAL;
     return pto_error_set(error, status, "program %s: %s", loaded->path, reason);
   }
   return PTO_OK;

@@ -29,8 +29,9 @@ struct pto_loaded_program {
 };
 
 /* Loads the program called `name_or_path`: a path if it ends in ".so", else a name of pto_program_list.  PTO_OK, or
- * PTO_EINVAL (no such program, no symbol pto_program, another abi, a program without orchestrate and host) or
- * PTO_ESYSTEM with the sentence in `error`; *loaded_out is written only on success and given to the caller. */
+ * PTO_EINVAL (no such program, no symbol pto_program, another abi, a program without orchestrate and host),
+ * PTO_ENOMEM or PTO_ESYSTEM with the sentence in `error`; *loaded_out is written only on success and given to the
+ * caller. */
 PTO_MUST_CHECK int pto_program_load(const char *name_or_path, struct pto_loaded_program **loaded_out,
                                     struct pto_error *error);
 /* Whether this library can run `program`, called so in the sentence: PTO_OK or PTO_EINVAL. */

@@ -19,6 +19,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <tests/support/failing_malloc.h>
+
 struct fixture {
   char folder[PATH_MAX]; /* first/, second/ and the sources */
   char include[PATH_MAX];
@@ -295,6 +297,27 @@ static void test_another_path_to_a_loaded_library_is_a_load_of_its_own_too(void 
   pto_program_unload(second);
 }
 
+/* The second load looks whether the file is mapped: where it cannot know, it does not take the first one's globals. */
+static void test_want_of_memory_is_no_other_failure_and_no_shared_globals(void **state) {
+  if (!fixture.has_compiler || !PTO_HAS_FAILING_MALLOC) skip();
+  PATH(path, "%s/first/beta.so", fixture.folder);
+  uint32_t failures = 0;
+  for (bool is_done = false; !is_done; failures++) {
+    struct pto_loaded_program *loaded[2] = {NULL, NULL};
+    static struct pto_error error;
+    assert_true(failures < 1000);
+    fail_countdown = failures + 1;
+    int status = pto_program_load(path, &loaded[0], &error);
+    if (status == PTO_OK) status = pto_program_load(path, &loaded[1], &error);
+    is_done = fail_countdown != 0;
+    fail_countdown = 0;
+    if (status == PTO_OK) assert_ptr_not_equal(loaded[0]->program, loaded[1]->program);
+    if (status != PTO_OK && status != PTO_ENOMEM) fail_msg("allocation %u: %s", failures + 1, error.sentence);
+    for (int i = 0; i < 2; i++) pto_program_unload(loaded[i]);
+  }
+  assert_true(failures > 15);
+}
+
 static void test_a_load_after_the_unload_starts_from_fresh_globals(void **state) {
   need_compiler();
   for (int round = 0; round < 3; round++) {
@@ -323,6 +346,7 @@ int main(void) {
       cmocka_unit_test(test_a_missing_symbol_is_found_at_the_load_and_not_in_the_run),
       cmocka_unit_test(test_two_loads_of_one_library_do_not_share_globals),
       cmocka_unit_test(test_another_path_to_a_loaded_library_is_a_load_of_its_own_too),
+      cmocka_unit_test(test_want_of_memory_is_no_other_failure_and_no_shared_globals),
       cmocka_unit_test(test_a_load_after_the_unload_starts_from_fresh_globals),
       cmocka_unit_test(test_unloading_nothing_is_harmless),
   };

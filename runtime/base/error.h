@@ -11,6 +11,7 @@
 #ifndef PTO_ERROR_H
 #define PTO_ERROR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <pto/status.h>
@@ -21,6 +22,9 @@ struct pto_error {
   int status;
   char sentence[PTO_SENTENCE_SIZE];
 };
+
+/* Whether the machine had no more of something, which says nothing of what was run. */
+static inline bool pto_status_is_shortage(int status) { return status == PTO_ENOMEM || status == PTO_ESYSTEM; }
 
 /* Stores the sentence (truncated to fit) and returns `status`: `return pto_error_set(e, PTO_EINVAL, "…", …);`. */
 int pto_error_set(struct pto_error *error, int status, const char *format, ...) PTO_PRINTF(3, 4);
