@@ -203,7 +203,9 @@ static int map_program(struct pto_loaded_program *loaded, struct pto_error *erro
   struct pto_error refusal;
   if (pto_regular_file_check(loaded->path, &refusal))
     return pto_error_set(error, PTO_EINVAL, "program %.900s", refusal.sentence);
+  errno = 0; /* the dynamic linker tells none, but malloc does */
   void *present = dlopen(loaded->path, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
+  if (!present && errno == ENOMEM) return pto_error_set(error, PTO_ENOMEM, "program %s: out of memory", loaded->path);
   if (present) {
     dlclose(present);
     loaded->copy_fd = copy_of_file(loaded->path);
@@ -212,10 +214,12 @@ static int map_program(struct pto_loaded_program *loaded, struct pto_error *erro
     snprintf(path, sizeof path, "/proc/self/fd/%d", loaded->copy_fd);
     mapped = path;
   }
+  errno = 0;
   loaded->handle = dlopen(mapped, RTLD_NOW | RTLD_LOCAL);
   if (!loaded->handle) {
-    const char *reason = dlerror(); /* the dynamic linker tells no errno */
-    const int status = strstr(reason, strerror(ENOMEM)) ? PTO_ENOMEM : PTO_EINVAL;
+    const bool is_malloc = errno == ENOMEM; /* its own failures are in its words alone, which it may mix up */
+    const char *reason = dlerror();
+    const int status = is_malloc || strstr(reason, strerror(ENOMEM)) ? PTO_ENOMEM : PTO_EINVAL;
     return pto_error_set(error, status, "program %s: %s", loaded->path, reason);
   }
   return PTO_OK;

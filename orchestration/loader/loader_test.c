@@ -19,6 +19,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <tests/support/failing_malloc.h>
+
 struct fixture {
   char folder[PATH_MAX]; /* first/, second/ and the sources */
   char include[PATH_MAX];
@@ -264,6 +266,25 @@ static void test_a_missing_symbol_is_found_at_the_load_and_not_in_the_run(void *
   refuses(path, "pto_no_such_call");
 }
 
+static void test_whichever_allocation_fails_it_is_told_as_memory(void **state) {
+  if (!PTO_HAS_FAILING_MALLOC) skip();
+  need_compiler();
+  uint32_t failures = 0;
+  bool is_done = false;
+  for (uint32_t n = 1; !is_done; n++) {
+    struct pto_loaded_program *loaded = NULL;
+    struct pto_error error = {0};
+    fail_countdown = n;
+    const int status = pto_program_load("beta", &loaded, &error);
+    is_done = fail_countdown != 0; /* it was never reached */
+    fail_countdown = 0;
+    if (status != PTO_ENOMEM && status != PTO_OK) fail_msg("allocation %u: %d, %s", n, status, error.sentence);
+    failures += status != PTO_OK;
+    pto_program_unload(loaded);
+  }
+  assert_true(failures > 5);
+}
+
 /* ---- globals ---- */
 
 static void test_two_loads_of_one_library_do_not_share_globals(void **state) {
@@ -281,6 +302,29 @@ static void test_two_loads_of_one_library_do_not_share_globals(void **state) {
   pto_program_unload(second);
   pto_program_unload(third);
   pto_program_unload(fourth);
+}
+
+/* A library that is not known to be there would be given out with the globals of the other load. */
+static void test_without_memory_too_two_loads_do_not_share_globals(void **state) {
+  if (!PTO_HAS_FAILING_MALLOC) skip();
+  need_compiler();
+  PATH(path, "%s/first/beta.so", fixture.folder);
+  PATH(link_path, "%s/other.so", fixture.folder);
+  assert_int_equal(symlink(path, link_path), 0);
+  struct pto_loaded_program *first = load(path);
+  assert_int_equal(call(first), 1);
+  bool is_done = false;
+  for (uint32_t n = 1; !is_done; n++) {
+    struct pto_loaded_program *second = NULL;
+    struct pto_error error = {0};
+    fail_countdown = n;
+    const int status = pto_program_load(link_path, &second, &error);
+    is_done = fail_countdown != 0;
+    fail_countdown = 0;
+    if (status == PTO_OK) assert_int_equal(call(second), 1);
+    pto_program_unload(second);
+  }
+  pto_program_unload(first);
 }
 
 static void test_another_path_to_a_loaded_library_is_a_load_of_its_own_too(void **state) {
@@ -321,6 +365,8 @@ int main(void) {
       cmocka_unit_test(test_another_abi_is_refused_with_both_numbers),
       cmocka_unit_test(test_a_program_needs_a_name_and_exactly_one_way_to_run),
       cmocka_unit_test(test_a_missing_symbol_is_found_at_the_load_and_not_in_the_run),
+      cmocka_unit_test(test_whichever_allocation_fails_it_is_told_as_memory),
+      cmocka_unit_test(test_without_memory_too_two_loads_do_not_share_globals),
       cmocka_unit_test(test_two_loads_of_one_library_do_not_share_globals),
       cmocka_unit_test(test_another_path_to_a_loaded_library_is_a_load_of_its_own_too),
       cmocka_unit_test(test_a_load_after_the_unload_starts_from_fresh_globals),
