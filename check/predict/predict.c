@@ -79,7 +79,7 @@ static uint32_t count_trials(uint32_t ranks) { return ranks ? PTO_LIMIT_COUNT : 
 static void take_gains(struct pto_prediction *prediction, const struct pto_forecast *forecasts) {
   const uint64_t plain = prediction->plain.makespan_ps;
   for (uint32_t i = 0; i < count_trials(prediction->ranks); i++) {
-    /* A trial that fails, as a chip that gets too large for a program may, says nothing. */
+    /* A trial that is refused, as a chip that gets too large for a program may be, says nothing. */
     const bool is_there = forecasts[i].exit_code == PTO_EXIT_OK && plain > 0;
     const __int128 gained = (__int128)plain - (__int128)forecasts[i].makespan_ps;
     prediction->gain_ppm[i] = is_there ? (int64_t)(gained * 1000000 / (__int128)plain) : 0;
@@ -123,12 +123,15 @@ static int run_others(const struct pto_prediction_asked *asked, const struct pto
   if (status == PTO_OK) status = pto_forecast_all(options, jobs, count, asked->at_once, forecasts, error);
   prediction->is_interrupted = status == PTO_OK && is_cut_short(forecasts, count);
   if (prediction->is_interrupted) prediction->runs = keep_ended(forecasts, runs);
+  const bool has_trials = status == PTO_OK && trials && !prediction->is_interrupted;
   const struct pto_forecast *failed = status == PTO_OK ? find_failure(forecasts, prediction->runs) : NULL;
-  if (failed)
-    prediction->plain = *failed;
+  const struct pto_forecast *lost = has_trials ? pto_forecast_find_lost(forecasts + runs, trials) : NULL;
+  if (failed || lost)
+    prediction->plain = failed ? *failed : *lost;
   else if (status == PTO_OK && prediction->runs)
     take_ranges(prediction, forecasts, times);
-  if (status == PTO_OK && trials && !prediction->is_interrupted) take_gains(prediction, forecasts + runs);
+  if (lost) prediction->plain.exit_code = PTO_EXIT_FAILED; /* the same program has run */
+  if (has_trials) take_gains(prediction, forecasts + runs);
   free(times);
   free(forecasts);
   free(jobs);
