@@ -194,10 +194,11 @@ struct worker {
   uint32_t job;
 };
 
+/* What kills a process is the machine, where memory is short. */
 static void take_end(struct pto_forecast *forecast, int end) {
   if (!WIFSIGNALED(end)) return;
   forecast->exit_code = PTO_EXIT_FAILED;
-  forecast->status = WTERMSIG(end) == SIGKILL ? PTO_ESYSTEM : PTO_EKERNEL; /* want of memory, mostly */
+  forecast->status = WTERMSIG(end) == SIGKILL ? PTO_ESYSTEM : PTO_EKERNEL;
   snprintf(forecast->sentence, sizeof forecast->sentence, "the run crashed: %s", strsignal(WTERMSIG(end)));
 }
 
@@ -274,4 +275,10 @@ int pto_forecast_all(const struct pto_session_options *options, const struct pto
   memcpy(forecasts, shared, bytes);
   munmap(shared, bytes);
   return status;
+}
+
+const struct pto_forecast *pto_forecast_find_lost(const struct pto_forecast *forecasts, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++)
+    if (forecasts[i].exit_code != PTO_EXIT_OK && pto_status_is_shortage(forecasts[i].status)) return &forecasts[i];
+  return NULL;
 }

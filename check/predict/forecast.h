@@ -63,4 +63,8 @@ PTO_MUST_CHECK int pto_forecast_all(const struct pto_session_options *options, c
                                     uint32_t count, uint32_t at_once, struct pto_forecast *forecasts,
                                     struct pto_error *error);
 
+/* The first of them that the machine has lost, for want of memory, a thread or the like: what it was to answer is not
+ * known.  NULL: none was. */
+const struct pto_forecast *pto_forecast_find_lost(const struct pto_forecast *forecasts, uint32_t count);
+
 #endif

@@ -58,11 +58,10 @@ static int load_chip(const struct pto_prediction_asked *asked, struct pto_config
   return PTO_OK;
 }
 
-/* The first run that failed, or trial for which the machine had no more of something; NULL: none did. */
-static const struct pto_forecast *find_failure(const struct pto_forecast *forecasts, uint32_t runs, uint32_t count) {
+/* The first run that failed; NULL: none did. */
+static const struct pto_forecast *find_failure(const struct pto_forecast *forecasts, uint32_t count) {
   for (uint32_t i = 0; i < count; i++)
-    if (forecasts[i].exit_code != PTO_EXIT_OK && (i < runs || pto_status_is_shortage(forecasts[i].status)))
-      return &forecasts[i];
+    if (forecasts[i].exit_code != PTO_EXIT_OK) return &forecasts[i];
   return NULL;
 }
 
@@ -124,13 +123,15 @@ static int run_others(const struct pto_prediction_asked *asked, const struct pto
   if (status == PTO_OK) status = pto_forecast_all(options, jobs, count, asked->at_once, forecasts, error);
   prediction->is_interrupted = status == PTO_OK && is_cut_short(forecasts, count);
   if (prediction->is_interrupted) prediction->runs = keep_ended(forecasts, runs);
-  const uint32_t ended = prediction->is_interrupted ? prediction->runs : count;
-  const struct pto_forecast *failed = status == PTO_OK ? find_failure(forecasts, prediction->runs, ended) : NULL;
-  if (failed)
-    prediction->plain = *failed;
+  const bool has_trials = status == PTO_OK && trials && !prediction->is_interrupted;
+  const struct pto_forecast *failed = status == PTO_OK ? find_failure(forecasts, prediction->runs) : NULL;
+  const struct pto_forecast *lost = has_trials ? pto_forecast_find_lost(forecasts + runs, trials) : NULL;
+  if (failed || lost)
+    prediction->plain = failed ? *failed : *lost;
   else if (status == PTO_OK && prediction->runs)
     take_ranges(prediction, forecasts, times);
-  if (status == PTO_OK && trials && !prediction->is_interrupted) take_gains(prediction, forecasts + runs);
+  if (lost) prediction->plain.exit_code = PTO_EXIT_FAILED; /* the same program has run */
+  if (has_trials) take_gains(prediction, forecasts + runs);
   free(times);
   free(forecasts);
   free(jobs);

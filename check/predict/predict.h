@@ -49,8 +49,8 @@ struct pto_prediction {
   uint32_t numbers[PTO_CHIP_TAG_COUNT]; /* of the chip file, by where they come from */
 };
 
-/* PTO_OK also where the program could not be run, which plain tells; PTO_EINVAL, PTO_ESYSTEM or PTO_ENOMEM where the
- * chip cannot be loaded or there are no processes. */
+/* PTO_OK also where the program could not be run, or the machine has lost a run, which plain tells; PTO_EINVAL,
+ * PTO_ESYSTEM or PTO_ENOMEM where the chip cannot be loaded or there are no processes. */
 PTO_MUST_CHECK int pto_predict(const struct pto_prediction_asked *asked, struct pto_prediction *prediction,
                                struct pto_error *error);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Ranges, shares and limits of predictions by hand. */
+/* Ranges, shares and limits of predictions by hand, and trials that fail. */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -8,6 +9,7 @@
 #include <cmocka.h>
 
 #include <check/predict/predict.h>
+#include <pto/pto.h>
 
 static void check_range(uint64_t *times, uint32_t count, uint64_t low, uint64_t median, uint64_t high) {
   const struct pto_range range = pto_range_of(times, count);
@@ -84,9 +86,70 @@ static void test_the_largest_gain_bounds(void **state) {
   assert_string_equal(pto_limit_name(PTO_LIMIT_COUNT), "kernels that follow each other");
 }
 
+/* ---- a program that fails where the chip is larger ---- */
+
+#define CLUSTERS 1u /* of the chip "tiny" */
+
+static int failure; /* of such a run; 0: its process is killed */
+
+static int idle(const struct pto_kernel_args *args) { return 0; }
+static const struct pto_kernel_param of_nothing[] = {
+    {.name = "z", .mode = PTO_INOUT, .dtypes = PTO_DTYPE_BIT(PTO_FLOAT32)}};
+static const struct pto_kernel nothing = {
+    .name = "nothing", .cores = PTO_AIV, .params = of_nothing, .param_count = 1, .run = idle};
+
+static int prepare(struct pto_program_run *run) {
+  (void)pto_program_array(run, "z", PTO_ARRAY_OUTPUT, PTO_FLOAT32, 1, (const uint64_t[]){16});
+  return PTO_OK;
+}
+
+static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
+  const bool is_large = pto_core_count(rt, PTO_CLUSTER) > CLUSTERS;
+  if (is_large && failure) return pto_program_fail_as(run, failure, "the chip is large");
+  if (is_large) raise(SIGKILL);
+  struct pto_tensor z = pto_array_tensor(rt, pto_program_find(run, "z"));
+  const struct pto_launch launch = {.aiv0 = &nothing};
+  return pto_submit(rt, &launch, (const struct pto_param[]){pto_inout(&z)}, 1, NULL);
+}
+
+static void predict(struct pto_prediction *prediction) {
+  static const struct pto_program program = {
+      .abi = PTO_PROGRAM_ABI, .name = "made", .prepare = prepare, .orchestrate = orchestrate};
+  const struct pto_config config = {.size = sizeof config, .chip = "tiny"};
+  const struct pto_session_options options = {.size = sizeof options, .made = &program, .config = &config};
+  const struct pto_prediction_asked asked = {.options = &options, .at_once = 1};
+  struct pto_error error;
+  if (pto_predict(&asked, prediction, &error)) fail_msg("%s", error.sentence);
+}
+
+static void test_a_trial_that_the_program_refuses_says_nothing(void **state) {
+  struct pto_prediction prediction;
+  failure = PTO_EUSER;
+  predict(&prediction);
+  assert_string_equal(prediction.plain.sentence, "");
+  assert_int_equal(prediction.plain.exit_code, PTO_EXIT_OK);
+  assert_int_equal(prediction.gain_ppm[PTO_LIMIT_cores], 0);
+  assert_true(prediction.gain_ppm[PTO_LIMIT_hop] > 0);
+}
+
+static void test_a_trial_that_the_machine_loses_is_the_failure_of_the_whole(void **state) {
+  static const int failures[] = {PTO_ENOMEM, PTO_ESYSTEM, 0};
+  for (size_t i = 0; i < sizeof failures / sizeof *failures; i++) {
+    struct pto_prediction prediction;
+    failure = failures[i];
+    predict(&prediction);
+    assert_int_equal(prediction.plain.exit_code, PTO_EXIT_FAILED);
+    assert_int_equal(prediction.plain.status, failure ? failure : PTO_ESYSTEM);
+    assert_non_null(strstr(prediction.plain.sentence, failure ? "the chip is large" : "the run crashed: Killed"));
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_ranges), cmocka_unit_test(test_shares_sum_to_a_thousand),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_ranges),
+                                     cmocka_unit_test(test_shares_sum_to_a_thousand),
                                      cmocka_unit_test(test_each_trial_changes_what_it_says_and_no_more),
-                                     cmocka_unit_test(test_the_largest_gain_bounds)};
+                                     cmocka_unit_test(test_the_largest_gain_bounds),
+                                     cmocka_unit_test(test_a_trial_that_the_program_refuses_says_nothing),
+                                     cmocka_unit_test(test_a_trial_that_the_machine_loses_is_the_failure_of_the_whole)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -231,10 +231,16 @@ static uint32_t choose_jobs(const struct pto_what_if_plan *plan, const struct pt
   return count;
 }
 
+static int check_lost(const struct pto_what_if_plan *plan, uint32_t count, struct pto_error *error) {
+  const struct pto_forecast *lost = pto_forecast_find_lost(plan->forecasts, count);
+  return lost ? pto_error_set(error, lost->status, "%s", lost->sentence) : PTO_OK;
+}
+
 static int run_jobs(struct pto_what_if_plan *plan, uint32_t at_once, struct pto_share *share, uint32_t *items,
                     struct pto_error *error) {
   const uint32_t count = choose_jobs(plan, share, items);
-  const int status = pto_forecast_all(&plan->options, plan->jobs, count, at_once, plan->forecasts, error);
+  int status = pto_forecast_all(&plan->options, plan->jobs, count, at_once, plan->forecasts, error);
+  if (status == PTO_OK) status = check_lost(plan, count, error);
   if (status || !pto_share_is_part(share)) return status;
   for (uint32_t i = 0; i < count; i++) {
     plan->asked->is_interrupted |= plan->forecasts[i].exit_code == PTO_EXIT_INTERRUPTED;
@@ -248,7 +254,7 @@ static int take_jobs(struct pto_what_if_plan *plan, const struct pto_share *shar
   int status = PTO_OK;
   for (uint32_t i = 0; i < plan->count && status == PTO_OK; i++)
     status = unpack_forecast(pto_share_result(share, i, NULL), i, &plan->forecasts[i], error);
-  return status;
+  return status ? status : check_lost(plan, plan->count, error);
 }
 
 int pto_what_if_run(struct pto_what_if *asked, uint32_t at_once, struct pto_share *share, struct pto_error *error) {
@@ -264,10 +270,7 @@ int pto_what_if_run(struct pto_what_if *asked, uint32_t at_once, struct pto_shar
     if (status || pto_share_is_part(share)) return status;
   }
   for (uint32_t i = 0; i < plan->count; i++) {
-    const struct pto_forecast *forecast = &plan->forecasts[i];
-    if (forecast->status == PTO_ENOMEM || forecast->status == PTO_ESYSTEM) /* none of what is asked for */
-      return pto_error_set(error, forecast->status, "%s", forecast->sentence);
-    take_end(plan->runs[i], forecast, &plan->chips[i]);
+    take_end(plan->runs[i], &plan->forecasts[i], &plan->chips[i]);
     asked->is_interrupted |= plan->forecasts[i].exit_code == PTO_EXIT_INTERRUPTED;
   }
   asked->run_count = plan->count;

@@ -92,7 +92,8 @@ static int predict(const struct predict *p) {
   pto_progress_line_begin(options->programs.items[0], !options->quiet);
   const int status = pto_predict(&question, &prediction, &error);
   pto_progress_line_end();
-  int code = status ? pto_exit_of_setup(status) : prediction.plain.exit_code;
+  int code = prediction.chip[0] ? pto_exit_of_run(status) : pto_exit_of_setup(status); /* behind the chip, runs fail */
+  if (status == PTO_OK) code = prediction.plain.exit_code;
   if (status == PTO_OK && code != PTO_EXIT_OK)
     pto_error_set(&error, prediction.plain.status, "%s", prediction.plain.sentence);
   if (code != PTO_EXIT_OK) {

@@ -3,7 +3,7 @@
  * `ptosim validate ROWS.csv`: predictions beside measurements of whole runs, and the errors as a page.
  *
  * Exit status 0 where every row, change and kernel is within its limit, 1 where one is not, 2 for bad arguments or a
- * bad file, 3 where there are no processes or the page cannot be written.
+ * bad file, 3 where memory or a process fails or the page cannot be written.
  */
 #include <cli/run/judgement.h>
 #include <cli/main/about.h>
@@ -30,6 +30,7 @@ struct validate {
   struct pto_run_options options; /* of them --help, --json, --quiet and the file */
   const char *page_path;
   uint32_t runs, jitter_ppm, at_once;
+  bool is_lost; /* the machine, not the row, failed a prediction */
   struct pto_rows rows;
   struct pto_validated_kernels kernels;
   struct pto_parameters parameters;
@@ -57,7 +58,7 @@ static void help(const struct pto_run_options *options) {
   puts("\nExit status 0 where every row, change and kernel is within its limit, 1 where one is not, 2 for bad "
        "arguments or a "
        "bad "
-       "file,\n3 where there are no processes or the page cannot be written.");
+       "file,\n3 where memory or a process fails or the page cannot be written.");
 }
 
 /* ---- one row ---- */
@@ -75,7 +76,7 @@ static struct pto_prediction *find_same(const struct validate *v, const struct p
   return NULL;
 }
 
-static int predict(const struct validate *v, struct pto_validated *item, const struct pto_run_options *options,
+static int predict(struct validate *v, struct pto_validated *item, const struct pto_run_options *options,
                    struct pto_error *error) {
   struct pto_config config;
   struct pto_session_options asked = pto_run_options_session(options, &config);
@@ -94,14 +95,18 @@ static int predict(const struct validate *v, struct pto_validated *item, const s
                                                 .jitter_ppm = v->jitter_ppm,
                                                 .at_once = v->at_once,
                                                 .is_prebuilt = item->place.is_prebuilt};
-  const int status = pto_predict(&question, prediction, error);
-  if (status == PTO_OK && prediction->plain.exit_code == PTO_EXIT_OK) {
+  const struct pto_forecast *plain = &prediction->plain;
+  int status = pto_predict(&question, prediction, error);
+  if (status == PTO_OK && plain->exit_code == PTO_EXIT_OK) {
     item->prediction = prediction;
     return PTO_OK;
   }
-  say_problem(item, status ? error->sentence : prediction->plain.sentence);
+  if (status == PTO_OK && plain->exit_code == PTO_EXIT_FAILED && pto_forecast_find_lost(plain, 1))
+    status = pto_error_set(error, plain->status, "%s", plain->sentence);
+  say_problem(item, status ? error->sentence : plain->sentence);
   free(prediction);
-  return status == PTO_ENOMEM ? status : PTO_OK;
+  v->is_lost = pto_status_is_shortage(status);
+  return v->is_lost ? status : PTO_OK;
 }
 
 /* A window that the run has not is no prediction. */
@@ -230,7 +235,7 @@ static int validate(struct validate *v) {
   pto_progress_line_end();
   if (status == PTO_EINTERRUPTED) return pto_complain(PTO_EXIT_INTERRUPTED, "validate: %s", error.sentence);
   if (status)
-    return pto_complain(status == PTO_ENOMEM ? PTO_EXIT_FAILED : PTO_EXIT_USAGE, "validate: %s", error.sentence);
+    return pto_complain(v->is_lost ? PTO_EXIT_FAILED : pto_exit_of_setup(status), "validate: %s", error.sentence);
   const struct pto_page page = {.rows_path = path,
                                 .items = v->items,
                                 .count = v->rows.count,

@@ -86,7 +86,8 @@ static int what_if(struct what_if *v) {
     pto_what_if_fini(&asked);
     return shared;
   }
-  int code = status ? pto_exit_of_setup(status) : asked.plain.exit_code;
+  int code = asked.chip[0] ? pto_exit_of_run(status) : pto_exit_of_setup(status); /* behind the chip, runs fail */
+  if (status == PTO_OK) code = asked.plain.exit_code;
   if (status == PTO_OK && code != PTO_EXIT_OK) pto_error_set(&error, asked.plain.status, "%s", asked.plain.sentence);
   if (code != PTO_EXIT_OK) {
     pto_complain(code, "what-if: %s", error.sentence);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where one of several runs of a program has no memory, thread or file, what is told of the program is what it is without,
- * or the call fails: with orders of ranks, and with predictions.
+ * Where one of several runs of a program has no memory, thread or file, what is told of the program is what it is
+ * without, or the call fails: with orders of ranks, and with predictions.
  *
  * The program is made here, and does in each run what is planned for it.
  */
