@@ -3,6 +3,8 @@
 #include <tests/support/context_fixture.h>
 
 #include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
 
 #include <device/context_watch.h>
 #include <runtime/base/reserve.h>
@@ -47,6 +49,79 @@ static void test_transfers_take_the_virtual_time_of_the_host_link(void **state) 
   assert_int_equal(pto_device_tensor_read(context, t, bytes, sizeof bytes), PTO_OK);
   assert_int_equal(counters().transfer_ps, 2 * all.transfer_ps);
   close_context();
+}
+
+static int key_n2(const struct pto_kernel_args *args, char *text, uint32_t size) { return snprintf(text, size, "n2"); }
+static int key_n3(const struct pto_kernel_args *args, char *text, uint32_t size) { return snprintf(text, size, "n3"); }
+static const struct pto_kernel of_n2 = {
+    .name = "timed", .cores = PTO_AIV, .params = two, .param_count = 3, .run = scale_run, .key = key_n2};
+static const struct pto_kernel of_n3 = {
+    .name = "timed", .cores = PTO_AIV, .params = two, .param_count = 3, .run = scale_run, .key = key_n3};
+static int submit_timed(struct pto_runtime *rt, const struct pto_bound *bound) {
+  const struct pto_param params[] = {pto_input(&bound->inputs[0]), pto_output(&bound->outputs[0]), pto_scalar_f32(2)};
+  return pto_submit_aiv(rt, bound->context, params, 3);
+}
+
+/* A chip file beside a table with a row for n2 and one for n4. */
+static void write_chip(char *folder, char *path, size_t size) {
+  char line[256];
+  strcpy(folder, "/tmp/pto_context_XXXXXX");
+  assert_non_null(mkdtemp(folder));
+  snprintf(path, size, "%s/times.csv", folder);
+  FILE *file = fopen(path, "w");
+  assert_non_null(file);
+  fputs("kernel,core,key,count,mean_ps,p10_ps,p90_ps,active_cores,source,commit,date\n"
+        "timed,AIV,n2,1,1000,0,0,0,,,\ntimed,AIV,n4,1,3000,0,0,0,,,\n",
+        file);
+  assert_int_equal(fclose(file), 0);
+  snprintf(path, size, "%s/timed.ini", folder);
+  file = fopen(path, "w");
+  assert_non_null(file);
+  FILE *plain = fopen("tests/regress/plain.ini", "r");
+  assert_non_null(plain);
+  while (fgets(line, sizeof line, plain)) {
+    fputs(line, file);
+    if (strncmp(line, "name", 4) == 0) fputs("kernel_times = times.csv\n", file);
+  }
+  fclose(plain);
+  assert_int_equal(fclose(file), 0);
+}
+
+/* A failure ends a run: the next one counts on. */
+static void test_kernel_times_count_on_from_run_to_run_by_where_they_come_from(void **state) {
+  char folder[64], path[128];
+  struct pto_device_program measured = times_2, interpolated = times_2;
+  measured.orchestrate = interpolated.orchestrate = submit_timed;
+  measured.context = (void *)(uintptr_t)&of_n2;
+  interpolated.context = (void *)(uintptr_t)&of_n3;
+  uint64_t others[3];
+  write_chip(folder, path, sizeof path);
+  struct pto_context_options options = options_of(&backends[1]);
+  options.runtime.chip = path;
+  assert_int_equal(pto_context_create(&options, &context, NULL, 0), PTO_OK);
+  struct pto_device_tensor a = host_tensor(), b = host_tensor();
+  write4(a, 1, 1, 1, 1);
+  for (uint64_t run = 0; run < 3; run++) {
+    dispatch1(&measured, a, b);
+    dispatch1(&interpolated, a, b);
+    dispatch1(&interpolated, a, b);
+    dispatch1(&times_2, a, b);
+    assert_int_equal(pto_context_sync(context), PTO_OK);
+    const struct pto_context_counters all = counters();
+    assert_int_equal(all.measured_ps, (run + 1) * 1000);
+    assert_int_equal(all.interpolated_ps, (run + 1) * 4000);
+    others[run] = all.assumed_ps + all.modelled_ps; /* with those of the kernel that fails */
+    dispatch1(&failing, a, b);
+    assert_true(pto_context_sync(context) < 0);
+    assert_int_equal(pto_context_clear_error(context), PTO_OK);
+  }
+  assert_true(others[1] > others[0]);
+  assert_int_equal(others[2] - others[1], others[1] - others[0]);
+  close_context();
+  unlink(path);
+  snprintf(path, sizeof path, "%s/times.csv", folder);
+  unlink(path);
+  rmdir(folder);
 }
 
 /* ---- threads ---- */
@@ -233,6 +308,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_counters_say_exactly_what_moved),
       cmocka_unit_test(test_transfers_take_the_virtual_time_of_the_host_link),
+      cmocka_unit_test(test_kernel_times_count_on_from_run_to_run_by_where_they_come_from),
       cmocka_unit_test(test_threads_may_share_a_context),
       cmocka_unit_test(test_hints_choose_the_device_and_the_context_says_what_came_of_them),
       cmocka_unit_test(test_options_that_mean_nothing_are_refused_with_a_sentence),

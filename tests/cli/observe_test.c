@@ -44,7 +44,8 @@ static void test_findings_leave_with_1_and_are_one_line_a_mistake(void **state) 
   assert_int_equal(code, 1);
   const char *told = strstr(pto_ptosim_last.out, "state: task 0 (counting) changes 1 byte of the static variable ");
   assert_non_null(told);
-  assert_non_null(strstr(told, "calls (planted_kernels.so+")); /* clang puts the function's name before it */
+  const char *name = strstr(told, "calls"); /* clang writes count_run.calls, gcc calls.1 */
+  assert_true(name && name < strstr(told, " (planted_kernels.so+"));
   assert_non_null(strstr(pto_ptosim_last.out, " (and 3 more like it) [this order]\n"));
   assert_non_null(strstr(pto_ptosim_last.out, "  4 found\n"));
   assert_int_equal(pto_ptosim_run("check %s/planted/planted_kernels.so --case hidden_state --observe --json -", build),
