@@ -150,7 +150,7 @@ static int submit_blocks(struct fixture *f, bool is_aic, uint32_t at, uint32_t c
 
 /* A task that needs nothing runs at its submit.  Behind one for two cores, which needs messages, all the others wait,
  * and run in a row later: with one thread, not before a thread polls or waits. */
-enum { AT_ITS_SUBMIT, AT_THE_END, IN_A_POLL, IN_A_READ, FAILURES };
+enum { AT_ITS_SUBMIT, AT_THE_END, IN_A_POLL, IN_A_READ, IN_A_READ_OF_OTHERS, FAILURES };
 static uint32_t fails_when;
 
 static uint64_t expected_before_failure(void) {
@@ -171,8 +171,8 @@ static int fail_in_a_row(struct pto_runtime *rt, struct fixture *f) {
     while (submit_step(f, &step, i % 2, 8 + i % 64, i, 0) == PTO_OK) i++;
     if (is_alone) assert_in_range(i, 1, PTO_POLL_INTERVAL);
   }
-  if (fails_when == IN_A_READ) {
-    struct pto_tensor t = numbers_at(f, 0, 1);
+  if (fails_when == IN_A_READ || fails_when == IN_A_READ_OF_OTHERS) {
+    struct pto_tensor t = numbers_at(f, fails_when == IN_A_READ ? 0 : 100, 1); /* no task touches the latter */
     fixture_expect(rt, pto_read_element(rt, &t, at, &x), PTO_EKERNEL);
   }
   if (fails_when != AT_THE_END) fixture_expect(rt, submit_step(f, &step, false, 0, 1, 0), PTO_EKERNEL);
@@ -192,7 +192,7 @@ static void test_a_kernel_that_fails_without_a_message_ends_the_run_with_its_sen
         is_recorded = kind / 2;
         if (fails_when == AT_ITS_SUBMIT && workers > 1) continue; /* another thread may run it */
         /* Quick submits fill the window before another thread gets a CPU. */
-        if (fails_when == IN_A_POLL && workers > 1) continue;
+        if ((fails_when == IN_A_POLL || fails_when == IN_A_READ_OF_OTHERS) && workers > 1) continue;
         open_threads(workers, is_large ? "a2a3" : "tiny", "fifo");
         for (int again = 0; again < 2; again++) {
           memset(fixture.memory, 0, sizeof fixture.memory);

@@ -51,7 +51,7 @@ static int a_manual_scope_too_many(struct pto_runtime *rt, struct fixture *f) {
   FIXTURE_DO(rt, .label = 0);
   fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_MANUAL), PTO_OK);
   for (uint64_t i = 1; i < 5 && status == PTO_OK; i++) {
-    status = FIXTURE_TRY(rt, .label = i);
+    status = FIXTURE_TRY(rt, .label = i, .launch = {.label = i == 1 ? "first layer" : NULL});
     if (i == 1) fixture_drain(rt);
   }
   return status;
@@ -64,7 +64,9 @@ static void after_manual_scope(struct fixture *f) {
   assert_int_equal(picture->scopes[1].tasks, 3);
   expect_task(1, "logged", PTO_TASK_COMPLETED); /* its number and kernel outlive its payload */
   assert_int_equal(task_of(1)->calls_left, 0);
-  expect_text("its oldest, task 1 (logged, COMPLETED)");
+  assert_string_equal(task_of(1)->label, "first layer");
+  assert_null(task_of(2)->label);
+  expect_text("its oldest, task 1 (logged \"first layer\", COMPLETED)");
   expect_text("waits for the end of scope 1 (depth 1, manual, keeps 3 tasks and 0 bytes of ring 1)");
   assert_null(find_link("task0", "scope0"));                            /* no task waits for it */
   assert_int_equal(picture->tasks[picture->rings[0].oldest].number, 0); /* but it is the oldest of its ring */
