@@ -397,11 +397,13 @@ static bool is_needed(const char *words) {
 
 static bool is_adopting(const char *command) { return strstr(command, "scale.json") || strstr(command, "luck.json"); }
 
-/* Takes commands, as the other processes of the test do, until none is left. */
+/* Takes commands, as the other processes of the test do, until none is left: the last first, which take longest. */
 static void take_commands(void) {
   const char *points = getenv("PTO_FAULTS_POINTS");
   const bool is_long = getenv("PTO_TEST_LONG") != NULL;
-  for (size_t i; (i = __atomic_fetch_add(&totals->commands, 1, __ATOMIC_RELAXED)) < PTO_ARRAY_LENGTH(commands);) {
+  for (size_t taken;
+       (taken = __atomic_fetch_add(&totals->commands, 1, __ATOMIC_RELAXED)) < PTO_ARRAY_LENGTH(commands);) {
+    const size_t i = PTO_ARRAY_LENGTH(commands) - 1 - taken;
     if ((!has_onnx && strstr(commands[i], ".onnx")) || (!has_cxx && is_adopting(commands[i]))) continue;
     const char mark = strchr("~+!", commands[i][0]) ? commands[i][0] : ' ';
     if (is_chosen(commands[i]) && (getenv("PTO_FAULTS") || is_long || mark != '~'))
