@@ -75,7 +75,6 @@ void pto_scheduler_reset(struct pto_scheduler *scheduler) {
   pto_scheduler_abandon(scheduler);
   pto_core_tracker_reset(&scheduler->cores);
   scheduler->next_order = 0;
-  scheduler->done_count = 0;
   scheduler->rng.state = scheduler->seed;
   scheduler->dispatched = 0;
 }

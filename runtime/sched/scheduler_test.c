@@ -312,6 +312,41 @@ static void test_random_work_is_sent_whole_to_the_right_cores_and_comes_to_its_e
 
 /* ---- the rest ---- */
 
+static void test_a_single_kernel_is_taken_at_once_only_where_nothing_waits_before_it(void **state) {
+  (void)state;
+  open_fifo(1, 1);
+  const struct pto_task_slot *single = &rings.slots[make_task(PTO_SHAPE_AIV, 1, 0)];
+  static const uint32_t others[] = {PTO_TASK_NO_KERNEL, PTO_TASK_HAS_PREDICATE};
+  assert_true(pto_scheduler_takes_single(&scheduler, single));
+  assert_false(pto_scheduler_takes_single(&scheduler, &rings.slots[make_task(PTO_SHAPE_AIV, 2, 0)]));
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(others); i++)
+    assert_false(pto_scheduler_takes_single(&scheduler, &rings.slots[make_task(PTO_SHAPE_AIV, 1, others[i])]));
+  push(PTO_SHAPE_AIC, 1, 0);
+  assert_false(pto_scheduler_takes_single(&scheduler, single));
+  dispatch();
+  assert_true(pto_scheduler_takes_single(&scheduler, single));
+  close_all();
+}
+
+static void test_where_kernels_are_skipped_only_those_that_tell_other_ranks_are_called_and_wait(void **state) {
+  (void)state;
+  static const struct pto_kernel remote = {
+      .name = "remote", .cores = PTO_AIC | PTO_AIV, .flags = PTO_KERNEL_REMOTE, .run = run_nothing};
+  for (uint32_t remotes = 0; remotes < 8; remotes++)
+    for (int skips = 0; skips < 2; skips++) {
+      open_fifo(1, 1);
+      port.skips_kernels = skips;
+      const uint32_t slot = make_task(PTO_SHAPE_MIX_X2, 1, PTO_TASK_WAITS);
+      for (uint32_t role = 0; role < 3; role++)
+        if (remotes & (1u << role)) payloads[slot].kernels[role] = &remote;
+      pto_scheduler_enqueue(&scheduler, slot);
+      dispatch();
+      assert_int_equal(sent_count, 3);
+      for (uint32_t i = 0; i < 3; i++) assert_int_equal(!(sent[i].flags & PTO_MESSAGE_WAITS), skips && remotes != 7);
+      close_all();
+    }
+}
+
 static void test_policies_are_read_with_their_seed_and_nothing_else_is(void **state) {
   (void)state;
   enum pto_policy policy;
@@ -365,6 +400,8 @@ int main(void) {
       cmocka_unit_test(test_a_random_order_draws_the_first_task_too),
       cmocka_unit_test(test_what_is_abandoned_is_not_sent_and_cores_drain),
       cmocka_unit_test(test_random_work_is_sent_whole_to_the_right_cores_and_comes_to_its_end),
+      cmocka_unit_test(test_a_single_kernel_is_taken_at_once_only_where_nothing_waits_before_it),
+      cmocka_unit_test(test_where_kernels_are_skipped_only_those_that_tell_other_ranks_are_called_and_wait),
       cmocka_unit_test(test_policies_are_read_with_their_seed_and_nothing_else_is),
       cmocka_unit_test(test_each_refused_reservation_is_reported_and_leaves_nothing),
   };
