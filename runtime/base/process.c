@@ -25,7 +25,7 @@ int pto_process_start(const struct pto_process_request *request, pid_t *pid) {
 }
 
 int pto_process_reap(pid_t pid) {
-  int status = 0;
+  int status = 255 << 8; /* where there is none to be had */
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
   return status;

@@ -69,6 +69,14 @@ static void test_a_signal_while_it_is_waited_for_changes_nothing(void **state) {
   assert_int_equal(sigaction(SIGALRM, &before, NULL), 0);
 }
 
+static void test_a_status_that_the_system_does_not_keep_is_no_success(void **state) {
+  (void)state;
+  const pid_t child = fork();
+  if (child == 0) _exit(0);
+  assert_int_equal(pto_process_exit_code(child), 0);
+  assert_int_equal(pto_process_exit_code(child), 255); /* it is gone */
+}
+
 static void test_the_folder_is_that_of_the_executable(void **state) {
   (void)state;
   char folder[PATH_MAX], path[PATH_MAX + 64];
@@ -101,6 +109,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_descriptors_that_are_given_are_there_and_others_empty),
                                      cmocka_unit_test(test_exit_codes),
                                      cmocka_unit_test(test_a_signal_while_it_is_waited_for_changes_nothing),
+                                     cmocka_unit_test(test_a_status_that_the_system_does_not_keep_is_no_success),
                                      cmocka_unit_test(test_the_folder_is_that_of_the_executable),
                                      cmocka_unit_test(test_a_limit_ends_a_process_that_ignores_and_blocks_the_signal)};
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -36,7 +36,6 @@ static void say_kernels(const struct pto_launch *launch, char *text, size_t size
   const struct pto_kernel *const kernels[] = {launch->aic, launch->aiv0, launch->aiv1};
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(kernels); i++)
     if (kernels[i]) pto_text_append(text, size, "%s%s", text[0] ? " + " : "kernel ", kernels[i]->name);
-  if (!text[0]) pto_text_append(text, size, "no kernel");
   if (launch->block_count > 1) pto_text_append(text, size, " in %" PRIu32 " blocks", launch->block_count);
 }
 
@@ -124,6 +123,17 @@ static bool params_differ(const struct comparing *c) {
 
 /* ---- what else a submit has ---- */
 
+static bool initials_differ(const struct comparing *c) {
+  const struct pto_listed_step *a = c->steps[0], *b = c->steps[1];
+  if (a->launch.initial_count != b->launch.initial_count) return true;
+  for (uint32_t i = 0; i < a->launch.initial_count; i++) {
+    const struct pto_initial *x = item(c->lists[0], PTO_LISTED_INITIALS, a->first_initial + i),
+                             *y = item(c->lists[1], PTO_LISTED_INITIALS, b->first_initial + i);
+    if (x->param != y->param || x->bits != y->bits) return true;
+  }
+  return false;
+}
+
 static bool rests_differ(const struct comparing *c) {
   const struct pto_listed_step *a = c->steps[0], *b = c->steps[1];
   const uint64_t predicates[2] = {a->first_tensor + a->tensor_count - 1u, b->first_tensor + b->tensor_count - 1u};
@@ -135,14 +145,15 @@ static bool rests_differ(const struct comparing *c) {
     SAY(c->found, made, "%" PRIu32 " explicit dependencies", b->launch.after_count);
     return true;
   }
-  if (a->launch.sync_start != b->launch.sync_start || a->launch.initial_count != b->launch.initial_count) {
+  if (a->launch.sync_start != b->launch.sync_start || initials_differ(c)) {
     SAY(c->found, kept, "another launch");
     SAY(c->found, made, "sync_start %d and %" PRIu32 " initial values", b->launch.sync_start, b->launch.initial_count);
     return true;
   }
   if (a->launch.predicate.compare == PTO_ALWAYS && b->launch.predicate.compare == PTO_ALWAYS) return false;
-  if (a->has_predicate != b->has_predicate || a->launch.predicate.compare != b->launch.predicate.compare ||
-      a->launch.predicate.value != b->launch.predicate.value || (a->has_predicate && !is_same_tensor(c, predicates))) {
+  /* a comparison has a tensor: a submit without one was refused */
+  if (a->launch.predicate.compare != b->launch.predicate.compare ||
+      a->launch.predicate.value != b->launch.predicate.value || !is_same_tensor(c, predicates)) {
     SAY(c->found, kept, "another one, or none");
     SAY(c->found, made, "a predicate of its own");
     return true;
@@ -166,7 +177,6 @@ static void say_step(const struct pto_listed_step *step, char *text, size_t size
 
 static bool steps_differ(const struct comparing *c) {
   const struct pto_listed_step *a = c->steps[0], *b = c->steps[1];
-  if (!a && !b) return false;
   if (a && b && a->kind == b->kind) {
     if (a->kind == PTO_LISTED_SCOPE_END) return false;
     if (a->kind == PTO_LISTED_SUBMIT && a->task_kind == b->task_kind)

@@ -220,8 +220,7 @@ bool pto_access_map_add_chunk(struct pto_access_map *map, struct pto_access_entr
 /* Adds an access behind the others.  False where the list chunks are exhausted. */
 static inline bool pto_access_map_append(struct pto_access_map *map, struct pto_access_entry *entry,
                                          struct pto_task_ref ref, uint16_t tag) {
-  if (tag & PTO_TAG_WRITE)
-    entry->flags |= (uint8_t)(PTO_ENTRY_HAS_WRITE | (entry->count || entry->more ? PTO_ENTRY_MANY_WRITES : 0));
+  if (tag & PTO_TAG_WRITE) entry->flags |= (uint8_t)(PTO_ENTRY_HAS_WRITE | (entry->count ? PTO_ENTRY_MANY_WRITES : 0));
   if (PTO_LIKELY(entry->count < PTO_ENTRY_ACCESSES)) {
     entry->refs[entry->count] = ref.bits;
     entry->tags[entry->count] = tag;
@@ -240,7 +239,7 @@ static inline bool pto_access_map_append(struct pto_access_map *map, struct pto_
   return true;
 }
 static inline bool pto_access_entry_is_empty(const struct pto_access_entry *entry) {
-  return entry->count == 0 && !entry->more;
+  return entry->count == 0; /* its own places fill first, and again after each filter */
 }
 /* Gives an entry's chunks back. */
 void pto_access_map_free_chunks(struct pto_access_map *map, struct pto_access_entry *entry);

@@ -166,7 +166,7 @@ int pto_control_create(const struct pto_config *config, struct pto_port *port, v
 void pto_runtime_destroy(struct pto_runtime *rt) {
   if (!rt) return;
   PTO_ASSERT(!rt->is_running);
-  if (rt->port) rt->port->ops->destroy(rt->port);
+  rt->port->ops->destroy(rt->port);
   free(rt->chip);
   pto_kernel_guard_destroy(rt->guard);
   pto_published_counters_destroy(rt->published);

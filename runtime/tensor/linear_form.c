@@ -108,13 +108,13 @@ static bool tighten(struct pto_linear_form *f, int64_t total) {
   bool is_changed = false;
   for (uint32_t k = f->count; k-- > 0;) {
     int64_t c = (int64_t)f->coef[k], reach = c * (int64_t)f->last[k];
-    if (f->hi < 0 || f->lo > total) return true; /* no solution is left; the caller sees it */
+    PTO_INTERNAL(f->hi >= 0 && f->lo <= total); /* what is cut below takes neither away, or returns */
     if (reach > f->hi) {
       f->last[k] = (uint64_t)(f->hi / c);
       total -= reach - c * (int64_t)f->last[k];
       reach = c * (int64_t)f->last[k];
       is_changed = true;
-      if (f->lo > total) return true;
+      if (f->lo > total) return true; /* no solution is left; the caller sees it */
     }
     int64_t missing = f->lo - (total - reach);
     if (missing > 0) {

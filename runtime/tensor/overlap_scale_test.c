@@ -254,6 +254,7 @@ static void test_hand_made_strides_that_exhaust_the_budget_answer_partial_and_ar
   assert_int_equal(pto_region_overlap(&ra, &rb, &exhausted), PTO_PARTIAL);
   assert_int_equal(pto_region_overlap(&rb, &ra, &exhausted), PTO_PARTIAL);
   assert_int_equal(exhausted, 2);
+  assert_int_equal(pto_region_overlap(&ra, &rb, NULL), PTO_PARTIAL); /* and need not be counted */
   assert_int_equal(pto_region_overlap(&ra, &ra, &exhausted), PTO_EQUAL);
   b.shape[0] = few;
   pto_region_from_tensor(&b, 0, &rb);
@@ -262,6 +263,18 @@ static void test_hand_made_strides_that_exhaust_the_budget_answer_partial_and_ar
   pto_region_from_tensor(&b, 0, &rb);
   assert_int_equal(pto_region_overlap(&ra, &rb, &exhausted), PTO_DISJOINT);
   assert_int_equal(exhausted, 2);
+}
+
+/* Fields that no tensor gives: dimensions that are one, and strides shorter than the run. */
+static void test_equal_bytes_of_other_fields_are_equal(void **state) {
+  const struct pto_region two = {.end = 16, .run_bytes = 1, .ndims = 2, .extents = {2, 2}, .strides = {10, 5}},
+                          one = {.end = 16, .run_bytes = 1, .ndims = 1, .extents = {4}, .strides = {5}},
+                          folded = {.end = 4, .run_bytes = 2, .ndims = 1, .extents = {3}, .strides = {1}},
+                          bytes = {.end = 4, .run_bytes = 1, .ndims = 2, .extents = {2, 2}, .strides = {2, 1}};
+  assert_int_equal(pto_region_overlap(&two, &one, NULL), PTO_EQUAL);
+  assert_int_equal(pto_region_overlap(&one, &two, NULL), PTO_EQUAL);
+  assert_int_equal(pto_region_overlap(&folded, &bytes, NULL), PTO_EQUAL);
+  assert_int_equal(pto_region_overlap(&bytes, &folded, NULL), PTO_EQUAL);
 }
 
 int main(void) {
@@ -275,6 +288,7 @@ int main(void) {
       cmocka_unit_test(test_large_pairs_of_any_pitches_agree_with_counting),
       cmocka_unit_test(test_large_pairs_with_any_number_of_runs_stay_within_the_budget),
       cmocka_unit_test(test_hand_made_strides_that_exhaust_the_budget_answer_partial_and_are_counted),
+      cmocka_unit_test(test_equal_bytes_of_other_fields_are_equal),
   };
   return cmocka_run_group_tests_name("overlap_scale", tests, NULL, NULL);
 }

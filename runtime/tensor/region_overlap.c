@@ -63,9 +63,9 @@ static enum pto_overlap relate_rows(const struct pto_region *a, const struct pto
   uint64_t pitch = a->strides[0], ra = a->run_bytes, rb = b->run_bytes;
   uint64_t down = (a->start - b->start) / pitch, right = (a->start - b->start) % pitch;
   uint64_t last_row = down + a->extents[0] - 1, last_b = b->extents[0] - 1;
-  bool starts_inside = down <= last_b && right < rb;
+  /* The ranges meet: a begins in a row of b, and in its last one only inside the run. */
   uint64_t wrapped = right + ra > pitch ? right + ra - pitch : 0;
-  if (!starts_inside && !(wrapped > 0 && down + 1 <= last_b)) return PTO_DISJOINT;
+  if (right >= rb && wrapped == 0) return PTO_DISJOINT;
   if (wrapped == 0) {
     if (right == 0 && ra >= rb && down == 0 && last_row >= last_b) return PTO_COVERS;
     if (right + ra <= rb && last_row <= last_b) return PTO_COVERED;

@@ -209,6 +209,13 @@ static int accepted(struct pto_runtime *rt, struct fixture *f) {
                  PTO_OK);
   assert_int_equal(fixture_edges(rt), edges + 2); /* the last writer, and the fuzzy reader, which no write covers */
   fixture_expect(rt, TRY(rt, "io", pto_input(&next_left), pto_output(&next_right)), PTO_OK);
+  /* one row of another stride, and the output first */
+  struct pto_tensor row = pto_tensor_slice(&now, 0, 0, 1, 1), far_row = pto_tensor_slice(&now, 0, 0, 1, 1);
+  far_row.strides[0] *= 2;
+  fixture_expect(rt, try_kernel(rt, "io", PTO_KERNEL_IN_PLACE, PARAMS(pto_input(&row), pto_output(&far_row)), 2),
+                 PTO_OK);
+  fixture_expect(rt, try_kernel(rt, "oi", PTO_KERNEL_IN_PLACE, PARAMS(pto_output(&far_row), pto_input(&row)), 2),
+                 PTO_OK);
   fixture_expect(rt, read_of(rt, now), PTO_OK);
   fixture_expect(rt, read_of(rt, next), PTO_EINVAL);
   fixture_expect_sentence(rt, "names version 1");

@@ -76,6 +76,10 @@ static int blocks_of_a_mix_of_one(struct pto_runtime *rt, struct world *w) {
 static int null_after(struct pto_runtime *rt, struct world *w) {
   return submit(rt, &(struct pto_launch){.aiv0 = fixture_kernel(""), .after_count = 2}, NULL, 0);
 }
+static int after_what_is_not_there_yet(struct pto_runtime *rt, struct world *w) {
+  const struct pto_task later = {w->task.id + 10, w->task.generation};
+  return submit(rt, &(struct pto_launch){.aiv0 = fixture_kernel(""), .after = &later, .after_count = 1}, NULL, 0);
+}
 static int zeroed_after(struct pto_runtime *rt, struct world *w) {
   struct pto_task after[2] = {w->task, {0, 0}};
   return submit(rt, &(struct pto_launch){.aiv0 = fixture_kernel(""), .after = after, .after_count = 2}, NULL, 0);
@@ -305,6 +309,7 @@ static int read_invalid(struct pto_runtime *rt, struct world *w) {
   return pto_read_element(rt, &t, (const uint64_t[]){0}, &x);
 }
 static int orchestrate_nothing(struct pto_runtime *rt, void *context) { return 0; }
+static int nothing_run_in_run(struct pto_runtime *rt, struct world *w) { return pto_run(rt, NULL, NULL); }
 static int run_in_run(struct pto_runtime *rt, struct world *w) { return pto_run(rt, orchestrate_nothing, NULL); }
 
 /* ---- what is not refused ---- */
@@ -376,6 +381,8 @@ static const struct refusal refusals[] = {
     {"blocks of a MIX of which one kernel does so", blocks_of_a_mix_of_one, PTO_EINVAL, "cube: block_count is 2,"},
     {"explicit dependencies at a null pointer", null_after, PTO_EINVAL, "2 explicit dependencies at a null pointer"},
     {"a zeroed explicit dependency", zeroed_after, PTO_EINVAL, "explicit dependency 1 is not a task"},
+    {"an explicit dependency on what is not submitted yet", after_what_is_not_there_yet, PTO_ESTALE,
+     "explicit dependency 0: task 10 of ring 0"},
     {"a barrier after a null pointer", barrier_at_null, PTO_EINVAL, "3 explicit dependencies at a null pointer"},
     {"a bad dependency of a task that would allocate", bad_after_of_an_allocating_task, PTO_EINVAL,
      "explicit dependency 0"},
@@ -442,13 +449,23 @@ static const struct refusal refusals[] = {
     {"a write to an element that others share", write_shared_element, PTO_EINVAL,
      "write_element: elements of the tensor share bytes"},
     {"an element of an invalid tensor", read_invalid, PTO_EINVAL, "read_element: slice: dimension 0"},
+    {"a run of nothing within a run", nothing_run_in_run, PTO_EINVAL, "a run is going on in this runtime"},
     {"a run within a run", run_in_run, PTO_EINVAL, "a run is going on in this runtime"},
 };
+
+static int no_memory_after_a_refusal(struct pto_runtime *rt, struct fixture *f) {
+  assert_int_equal(pto_submit(rt, NULL, NULL, 0, NULL), PTO_EINVAL);
+  return PTO_ENOMEM;
+}
 
 static const struct fixture_case fixed[] = {
     {.name = "a run that went on after a refusal ends without a sentence",
      .body = nothing_said_is_forgotten,
      .after = sentence_is_empty_after_a_good_run},
+    {.name = "a run that has no memory says what it was refused",
+     .body = no_memory_after_a_refusal,
+     .status = PTO_ENOMEM,
+     .sentence = "no memory for what the orchestration asks for: no launch"},
     {.name = "outputs of more bytes than can be counted are refused", .body = more_bytes_than_can_be_counted},
     {.name = "a sum that another kernel of a MIX reads is a sum, and what no kernel uses may be held",
      .body = sums_and_held},

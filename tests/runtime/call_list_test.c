@@ -26,6 +26,7 @@ struct kept_case {
 };
 static const struct kept_case *current;
 static struct pto_tensor from_before; /* a buffer with memory, and a task, that were there before */
+static struct pto_tensor between;     /* registered between the two given ones */
 static struct pto_task task_before;
 static struct pto_recorded *nothing_recorded;
 
@@ -101,6 +102,10 @@ static int ask_for_host_memory(struct pto_runtime *rt, struct fixture *f, const 
 static int ask_for_a_buffer_from_before(struct pto_runtime *rt, struct fixture *f, const struct pto_tensor *given) {
   return FIXTURE_SUBMIT(rt, "io", &from_before, given);
 }
+static int ask_for_a_buffer_between_given_ones(struct pto_runtime *rt, struct fixture *f,
+                                               const struct pto_tensor *given) {
+  return FIXTURE_SUBMIT(rt, "io", &between, given);
+}
 static int ask_for_a_predicate_from_before(struct pto_runtime *rt, struct fixture *f, const struct pto_tensor *given) {
   const struct pto_tensor element = pto_tensor_slice(&from_before, 0, 0, 1, 1);
   return FIXTURE_TRY(rt, .modes = "o", .tensors = {given}, .launch = {.predicate = {&element, PTO_IF_EQ, 0}});
@@ -122,26 +127,28 @@ static int ask_for_too_much(struct pto_runtime *rt, struct fixture *f, const str
 /* ---- one case ---- */
 
 static int keep(struct pto_runtime *rt, struct fixture *f) {
-  struct pto_tensor given = fixture_bytes(f, 0, 256);
+  struct pto_tensor given[2] = {fixture_bytes(f, 0, 256)};
+  between = fixture_bytes(f, 1024, 64);
+  given[1] = fixture_bytes(f, 2048, 64);
   from_before = fixture_managed(rt, 64);
   fixture_expect(rt, submit_write(rt, &from_before, &task_before), PTO_OK);
   fixture_expect(rt, pto_recorded_begin(rt, NULL, 0), PTO_OK);
   fixture_expect(rt, pto_recorded_end(rt, &nothing_recorded), PTO_OK);
   uint64_t tasks = fixture_tasks(rt), edges = fixture_edges(rt);
-  struct pto_call_list *submits = pto_call_list_begin(rt, &given, 1);
+  struct pto_call_list *submits = pto_call_list_begin(rt, given, 2);
   assert_non_null(submits);
-  fixture_expect(rt, current->ask(rt, f, &given), PTO_OK);
+  fixture_expect(rt, current->ask(rt, f, given), PTO_OK);
   assert_int_equal(pto_call_list_end(rt, submits), current->is_usable);
   assert_true(pto_call_list_bytes(submits) <= PTO_CALL_LIST_BYTES);
   tasks = fixture_tasks(rt) - tasks;
   edges = fixture_edges(rt) - edges;
   fixture_drain(rt);
-  fixture_expect(rt, submit_write(rt, &given, NULL), PTO_OK); /* so that rings and edges begin elsewhere */
+  fixture_expect(rt, submit_write(rt, given, NULL), PTO_OK); /* so that rings and edges begin elsewhere */
   fixture_drain(rt);
   const uint64_t tasks_then = fixture_tasks(rt), edges_then = fixture_edges(rt);
-  given = fixture_bytes(f, 8192, 256);
+  given[0] = fixture_bytes(f, 8192, 256);
   if (current->is_usable) {
-    fixture_expect(rt, pto_call_list_replay(rt, submits, &given, 1), PTO_OK);
+    fixture_expect(rt, pto_call_list_replay(rt, submits, given, 2), PTO_OK);
     assert_int_equal(fixture_tasks(rt) - tasks_then, tasks);
     assert_int_equal(fixture_edges(rt) - edges_then, edges);
   }
@@ -215,6 +222,7 @@ static const struct kept_case cases[] = {
     {"an address that is asked for cannot be kept", ask_for_the_address, false},
     {"host memory that is registered cannot be kept", ask_for_host_memory, false},
     {"a buffer from before cannot be kept", ask_for_a_buffer_from_before, false},
+    {"a buffer from between the given ones cannot be kept", ask_for_a_buffer_between_given_ones, false},
     {"a predicate on a buffer from before cannot be kept", ask_for_a_predicate_from_before, false},
     {"a task from before cannot be kept", ask_for_a_task_from_before, false},
     {"more than the limit cannot be kept", ask_for_too_much, false},

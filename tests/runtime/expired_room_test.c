@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include <runtime/control/runtime_state.h>
 #include <runtime/task/task_ring.h>
 #include <tests/support/runtime_fixture.h>
 
@@ -67,6 +68,62 @@ static void test_live_registrations_that_fill_the_registry_end_the_run(void **st
   fixture_run(&fixture, too_many_registrations, PTO_ECAPACITY);
   fixture_expect_sentence(fixture.rt, "registrations");
   fixture_run(&fixture, short_lived_registrations, PTO_OK);
+  fixture_close(&fixture);
+}
+
+/* Three tasks that have not run, with 32 registrations each whose scope has ended: each keeps an address space. */
+static void expire_spaces(struct pto_runtime *rt, struct fixture *f) {
+  fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_AUTO), PTO_OK);
+  for (uint64_t task = 0; task < 3; task++) {
+    struct pto_tensor tensors[PTO_MAX_TENSORS];
+    struct pto_param params[PTO_MAX_TENSORS];
+    char modes[PTO_MAX_TENSORS + 1] = "";
+    for (uint64_t i = 0; i < PTO_MAX_TENSORS; i++) {
+      tensors[i] = fixture_bytes(f, 32 * (PTO_MAX_TENSORS * task + i), 16);
+      params[i] = pto_inout(&tensors[i]);
+      modes[i] = 'b';
+    }
+    const struct pto_launch launch = {.aiv0 = fixture_kernel(modes)};
+    fixture_expect(rt, pto_submit(rt, &launch, params, PTO_MAX_TENSORS, NULL), PTO_OK);
+  }
+  fixture_expect(rt, pto_scope_end(rt), PTO_OK);
+}
+static int registrations_beside_expired_ones(struct pto_runtime *rt, struct fixture *f) {
+  const struct pto_tensor buffer = fixture_managed(rt, 64); /* has a space too, and is no range */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &buffer), PTO_OK);
+  expire_spaces(rt, f);
+  struct pto_tensor t = {.status = PTO_OK};
+  for (uint64_t i = 3 * PTO_MAX_TENSORS; t.status == PTO_OK; i++) t = fixture_bytes(f, 32 * i, 16);
+  assert_int_equal(t.status, PTO_ECAPACITY);
+  return 0;
+}
+static int buffers_beside_expired_registrations(struct pto_runtime *rt, struct fixture *f) {
+  expire_spaces(rt, f);
+  for (uint64_t i = 3 * PTO_MAX_TENSORS; pto_access_map_has_space(&rt->map); i++)
+    assert_int_equal(fixture_bytes(f, 32 * i, 16).status, PTO_OK);
+  struct pto_tensor t = fixture_managed(rt, 64);
+  assert_int_equal(FIXTURE_SUBMIT(rt, "o", &t), PTO_ECAPACITY);
+  return 0;
+}
+static void test_address_spaces_that_unfinished_work_keeps_end_the_run_where_they_are_all(void **state) {
+  (void)state;
+  fixture.config.window = 4;
+  fixture_open(&fixture);
+  fixture_run(&fixture, registrations_beside_expired_ones, PTO_ECAPACITY);
+  fixture_expect_sentence(fixture.rt, "registrations");
+  fixture_run(&fixture, buffers_beside_expired_registrations, PTO_ECAPACITY);
+  fixture_expect_sentence(fixture.rt, "address spaces");
+  fixture_run(&fixture, short_lived_registrations, PTO_OK);
+  fixture_close(&fixture);
+}
+
+static void test_registrations_outside_a_run_that_fill_the_registry_are_invalid(void **state) {
+  (void)state;
+  fixture.config.window = 4;
+  fixture_open(&fixture);
+  struct pto_tensor t = {.status = PTO_OK};
+  for (uint64_t i = 0; i < 2000 && t.status == PTO_OK; i++) t = fixture_bytes(&fixture, 32 * i, 16);
+  assert_int_equal(t.status, PTO_ECAPACITY);
   fixture_close(&fixture);
 }
 
@@ -155,6 +212,8 @@ int main(void) {
       TEST(test_registrations_whose_scopes_have_ended_take_no_room_in_the_smallest_window),
       TEST(test_buffers_find_room_behind_registrations_whose_scopes_have_ended),
       TEST(test_live_registrations_that_fill_the_registry_end_the_run),
+      TEST(test_address_spaces_that_unfinished_work_keeps_end_the_run_where_they_are_all),
+      TEST(test_registrations_outside_a_run_that_fill_the_registry_are_invalid),
       TEST(test_slots_of_scopes_that_share_the_last_ring_come_back_where_no_open_scope_has_an_older_task),
       TEST(test_an_older_task_of_an_open_scope_holds_the_shared_ring),
       TEST(test_list_chunks_that_run_out_on_the_way_through_a_region_lose_no_edge),

@@ -73,6 +73,29 @@ static int submit_and_read(struct pto_runtime *rt, struct fixture *f) {
   return PTO_OK;
 }
 
+/* From then on the orchestration's own thread brings them up to date as it reads. */
+static int publish_and_read(struct pto_runtime *rt, struct fixture *f) {
+  const struct pto_tensor x = fixture_bytes(f, 0, 64);
+  if (pto_runtime_publish_counters(rt) != PTO_OK || pto_papi_events.open(names, COUNT, &events, &error) != PTO_OK)
+    return PTO_ENOTSUP;
+  for (int i = 0; i < 2; i++) {
+    fixture_expect(rt, FIXTURE_SUBMIT(rt, "b", &x), PTO_OK);
+    read_all();
+    assert_int_equal(VALUE(tasks), i + 1);
+  }
+  pto_papi_events.close(events);
+  return PTO_OK;
+}
+static int publish_of(struct pto_runtime *rt, void *f) { return publish_and_read(rt, f); }
+static void test_an_orchestration_publishes_and_reads_at_once(void **state) {
+  struct fixture f = {.config = {.window = 16}};
+  fixture_open(&f);
+  const int status = pto_run(f.rt, publish_of, &f);
+  fixture_close(&f);
+  if (status == PTO_EUSER) skip();
+  assert_int_equal(status, PTO_OK);
+}
+
 static void test_the_orchestration_reads_what_is_true_at_that_moment_and_sums_go_on_over_runs(void **state) {
   struct fixture f;
   open_published(&f);
@@ -248,6 +271,7 @@ static void test_more_runtimes_than_names_do_without(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_more_runtimes_than_names_do_without),
+      cmocka_unit_test(test_an_orchestration_publishes_and_reads_at_once),
       cmocka_unit_test(test_the_orchestration_reads_what_is_true_at_that_moment_and_sums_go_on_over_runs),
       cmocka_unit_test(test_waits_for_task_slots_and_by_the_host_are_stalls),
       cmocka_unit_test(test_what_was_counted_before_the_start_is_left_out),

@@ -328,6 +328,30 @@ static int larger_elements(struct pto_runtime *rt, struct fixture *f) {
   return 0;
 }
 
+/* Its temporaries are one buffer more than the registry has room for. */
+static int launch_without_room_for_a_buffer(struct pto_runtime *rt, struct fixture *f) {
+  const struct pto_tensor in = fixture_bytes(f, 0, 64), out = fixture_bytes(f, 64, 64);
+  struct pto_recorded *recorded = fork_of(rt, &in, &out);
+  while (rt->buffers.live_count < rt->buffers.capacity) assert_true(pto_create_buffer(rt, 64).id);
+  const int status = launch_fork(rt, recorded, &in, &out, 20, NULL);
+  pto_recorded_destroy(recorded);
+  return status;
+}
+/* One task that very many wait for: its list of consumers has no room for them. */
+static int launch_without_room_for_a_list(struct pto_runtime *rt, struct fixture *f) {
+  const struct pto_tensor x = fixture_bytes(f, 0, 64);
+  const struct pto_param boundary = pto_inout(&x);
+  const struct pto_recorded_launch launch = {.size = sizeof launch, .params = &boundary, .count = 1};
+  struct pto_recorded *recorded;
+  fixture_expect(rt, pto_recorded_begin(rt, &boundary, 1), PTO_OK);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "b", &x), PTO_OK);
+  for (int i = 0; i < 50; i++) fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &x), PTO_OK);
+  fixture_expect(rt, pto_recorded_end(rt, &recorded), PTO_OK);
+  const int status = pto_submit_recorded(rt, recorded, &launch, NULL);
+  pto_recorded_destroy(recorded);
+  return status;
+}
+
 static int nothing(struct pto_runtime *rt, struct fixture *f) { return 0; }
 static void outside_a_run(struct fixture *f) {
   struct pto_recorded *recorded;
@@ -342,6 +366,16 @@ static const struct fixture_case cases[] = {
     {.name = "a part of a buffer as boundary", .body = a_part_is_the_boundary},
     {.name = "larger elements than the boundary's", .body = larger_elements},
     {.name = "a task of another recording", .body = after_a_task_of_another_recording},
+    {.name = "a launch without room for its temporaries",
+     .body = launch_without_room_for_a_buffer,
+     .window = 16,
+     .status = PTO_ECAPACITY,
+     .sentence = "live buffers fill the registry"},
+    {.name = "a launch without room for a list of consumers",
+     .body = launch_without_room_for_a_list,
+     .list_chunks = 2,
+     .status = PTO_ECAPACITY,
+     .sentence = "list"},
     {.name = "outside a run", .body = nothing, .after = outside_a_run},
     {.name = "each mistake and its sentence", .body = make_each_mistake},
 };

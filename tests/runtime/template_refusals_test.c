@@ -61,7 +61,7 @@ struct attempt {
   uint32_t count;
   bool has_no_params;
   struct pto_launch launch;
-  struct pto_tensor managed, shadow, fresh, stale, foreign, flag, wide; /* of the world */
+  struct pto_tensor managed, shadow, fresh, stale, foreign, flag, wide, small; /* of the world */
 };
 
 static struct fixture other;
@@ -77,6 +77,7 @@ static void make_attempt(struct pto_runtime *rt, struct fixture *f, struct attem
   a->shadow = pto_external_tensor(rt, f->memory + 64, PTO_FLOAT32, 2, shape);
   struct pto_tensor sums = pto_external_tensor(rt, f->memory + 1024, PTO_FLOAT32, 2, shape);
   a->managed = pto_managed_tensor(rt, pto_create_buffer(rt, 256), PTO_FLOAT32, 2, shape);
+  a->small = pto_external_tensor(rt, f->memory + 2048, PTO_FLOAT32, 2, small);
   a->fresh = pto_managed_tensor(rt, pto_create_buffer(rt, 256), PTO_FLOAT32, 2, shape);
   a->flag = pto_external_tensor(rt, f->memory + 2048, PTO_INT32, 0, NULL);
   a->wide = pto_external_tensor(rt, f->memory + 3072, PTO_FLOAT32, 3, three);
@@ -193,6 +194,7 @@ SPOIL(after_of_no_task) {
 }
 SPOIL(read_before_written) { a->in.buffer = a->fresh.buffer; }
 SPOIL(inout_before_written) { a->sum.buffer = a->fresh.buffer; }
+SPOIL(smaller_buffer) { a->in.buffer = a->small.buffer; }
 SPOIL(allocation_of_a_part) { a->out.buffer = a->fresh.buffer; }
 
 struct refusal {
@@ -203,6 +205,7 @@ struct refusal {
 #define REFUSAL(name, status)                                                                                          \
   { #name, name, status }
 static const struct refusal refusals[] = {
+    REFUSAL(smaller_buffer, PTO_EINVAL),
     REFUSAL(dtype, PTO_EINVAL),
     REFUSAL(no_dtype, PTO_EINVAL),
     REFUSAL(written_dtype, PTO_EINVAL),
