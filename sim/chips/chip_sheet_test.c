@@ -128,6 +128,35 @@ static void test_semicolons_within_a_value_begin_no_comment(void **state) {
   assert_memory_equal(pto_chip_sheet_find(&sheet, "clusters")->source, "a;b;c", 5);
 }
 
+static void test_a_comment_may_be_empty_and_a_value_have_a_semicolon(void **state) {
+  struct pto_chip_sheet sheet;
+  struct pto_chip chip;
+  struct pto_error error;
+  char text[TEXT_SIZE], path[64];
+  shipped_text("tiny", text);
+  replace(text, "clusters = 1 ", "clusters = 1 ;  \n; clusters = 1");
+  assert_int_equal(load_sheet(text, strlen(text), &chip, &sheet, &error, path), PTO_OK);
+  assert_string_equal(pto_chip_sheet_find(&sheet, "clusters")->source, "");
+  shipped_text("tiny", text);
+  replace(text, "clusters = 1 ", "clusters = 1;2 ; measured: ");
+  assert_int_equal(load_sheet(text, strlen(text), &chip, &sheet, &error, path), PTO_EINVAL);
+  assert_non_null(strstr(error.sentence, "clusters = '1;2' is not a whole number"));
+}
+
+static void test_a_head_that_is_too_long_is_cut_after_a_line(void **state) {
+  struct pto_chip_sheet sheet;
+  struct pto_chip chip;
+  struct pto_error error;
+  char text[TEXT_SIZE] = "", tiny[TEXT_SIZE], path[64];
+  const char line[] = "; a line of twenty\n";
+  shipped_text("tiny", tiny);
+  size_t used = 0;
+  while (used + strlen(line) < sizeof sheet.about + 100) used += (size_t)sprintf(text + used, "%s", line);
+  strcpy(text + used, tiny);
+  assert_int_equal(load_sheet(text, strlen(text), &chip, &sheet, &error, path), PTO_OK);
+  assert_int_equal(strlen(sheet.about), (sizeof sheet.about - 1) / strlen(line) * strlen(line));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_sheet_has_each_number_with_its_tag_and_source),
@@ -136,6 +165,8 @@ int main(void) {
       cmocka_unit_test(test_what_is_set_behind_commas_is_key_and_value),
       cmocka_unit_test(test_a_source_that_fits_no_line_is_refused),
       cmocka_unit_test(test_semicolons_within_a_value_begin_no_comment),
+      cmocka_unit_test(test_a_comment_may_be_empty_and_a_value_have_a_semicolon),
+      cmocka_unit_test(test_a_head_that_is_too_long_is_cut_after_a_line),
   };
   return cmocka_run_group_tests_name("chip_sheet", tests, NULL, NULL);
 }
