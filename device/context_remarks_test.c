@@ -31,8 +31,7 @@ static void open_watched(const struct backend *backend) {
        backend < backends + PTO_ARRAY_LENGTH(backends) && (open_watched(backend), true); backend++)
 
 static void says(enum pto_context_remark_kind kind, const char *part) {
-  if (!strstr(remarks[kind].sentence, part))
-    fail_msg("\"%s\" does not say \"%s\"", remarks[kind].sentence, part);
+  if (!strstr(remarks[kind].sentence, part)) fail_msg("\"%s\" does not say \"%s\"", remarks[kind].sentence, part);
 }
 
 /* ---- reads before there are values ---- */
@@ -83,7 +82,8 @@ static int submit_varying(struct pto_runtime *rt, const struct pto_bound *bound)
   }
   if (!status && varying.has_wait) {
     const struct pto_param param = pto_input(&bound->outputs[0]);
-    status = pto_submit(rt, &(struct pto_launch){.size = sizeof(struct pto_launch), .no_kernel = true}, &param, 1, NULL);
+    status =
+        pto_submit(rt, &(struct pto_launch){.size = sizeof(struct pto_launch), .no_kernel = true}, &param, 1, NULL);
   }
   if (!status && varying.reads) status = pto_read_element(rt, &bound->outputs[0], (const uint64_t[]){0, 0}, &seen);
   return status;
@@ -98,8 +98,7 @@ static struct pto_device_program repeating(const char *name) {
   return program;
 }
 
-static void repeat(const struct pto_device_program *program, const struct pto_device_tensor t[2],
-                   struct varying as) {
+static void repeat(const struct pto_device_program *program, const struct pto_device_tensor t[2], struct varying as) {
   varying = as;
   dispatch1(program, t[0], t[1]);
   assert_int_equal(pto_context_sync(context), PTO_OK);
@@ -118,8 +117,9 @@ static void test_a_dispatch_that_would_submit_less_is_told_without_a_task(void *
     assert_int_equal(remark->count, 2);
     assert_true(remark->task == UINT64_MAX && !remark->calls[0][0] && remark->calls[1][0]);
     assert_string_equal(remark->kernel, "");
-    says(PTO_REMARK_REPEATS, "dispatch 2 of the context, of \"shrinking\", would submit no more calls; what was kept of "
-                             "an earlier one has a submit of scale, and by");
+    says(PTO_REMARK_REPEATS,
+         "dispatch 2 of the context, of \"shrinking\", would submit no more calls; what was kept of "
+         "an earlier one has a submit of scale, and by");
   }
 }
 

@@ -276,6 +276,21 @@ static void test_without_a_log_calls_are_made_in_sequence_and_other_engines_take
   pto_runtime_destroy(rt);
 }
 
+/* As after very many of them. */
+static void test_steps_that_a_log_has_no_room_for_are_counted_and_made(void **state) {
+  struct pto_runtime *rt = open_runtime();
+  struct watcher w = {.rng = {5}};
+  const struct pto_explore_chooser chooser = {watch, &w};
+  pto_explore_log_begin(&made, &chooser);
+  made.step_count = PTO_EXPLORE_MAX_STEPS - 2;
+  ran_count = 0;
+  assert_int_equal(pto_run(rt, many, NULL), PTO_OK);
+  assert_int_equal(ran_count, TASKS);
+  assert_int_equal(made.step_count, PTO_EXPLORE_MAX_STEPS);
+  assert_true(made.decisions > 2);
+  pto_runtime_destroy(rt);
+}
+
 static void test_a_log_without_memory_is_refused_and_a_poll_for_nothing_takes_nothing(void **state) {
   struct pto_explore_log log;
   struct pto_completion completion;
@@ -307,6 +322,7 @@ int main(void) {
       cmocka_unit_test(test_the_position_counts_submits_and_host_accesses),
       cmocka_unit_test(test_kernels_run_before_what_the_orchestration_does_behind_a_submit_or_an_access),
       cmocka_unit_test(test_runs_that_share_a_log_are_numbered_on_from_one_to_the_next),
+      cmocka_unit_test(test_steps_that_a_log_has_no_room_for_are_counted_and_made),
       cmocka_unit_test(test_a_log_without_memory_is_refused_and_a_poll_for_nothing_takes_nothing),
       cmocka_unit_test(test_without_a_log_calls_are_made_in_sequence_and_other_engines_take_none),
   };

@@ -18,7 +18,7 @@
 #include <runtime/trace/segment.h>
 #include <runtime/trace/trace.h>
 
-enum verb { END, WORK, MOVE, SIGNAL, WAIT, PUSH, POP, BARRIER, TURN };
+enum verb { END, WORK, MOVE, SIGNAL, WAIT, PUSH, POP, BARRIER, TURN, YIELD, FAIL };
 struct step {
   enum verb verb;
   uint32_t role_or_flag;
@@ -59,6 +59,12 @@ static int follow(const struct pto_kernel_args *args) {
       break;
     case TURN:
       status = pto_core_turn(args);
+      break;
+    case YIELD:
+      status = pto_core_yield(args, false);
+      break;
+    case FAIL:
+      status = (int)step->amount;
       break;
     case END:
       break;
@@ -280,6 +286,16 @@ static void test_work_shares_the_memory_with_what_works_then(void **state) {
     assert_int_equal(((const struct pto_trace_span *)pto_trace_log_at(&spans, i))->end, 127);
 }
 
+static void test_who_looks_again_after_another_core_has_failed_is_told_at_once(void **state) {
+  (void)state;
+  GIVE(0, 0, 0, {FAIL, 0, 7});
+  GIVE(0, 1, 0, {WORK, 0, 100}, {YIELD, 0, 0});
+  send(&waits, &waits, 1, 0);
+  expect_completion(0, 7);
+  expect_completion(1, 0);    /* what follows from that is no error of its own */
+  expect_span(1, 1, 16, 116); /* it waits for nothing */
+}
+
 static void test_a_signal_that_takes_no_time_is_no_segment(void **state) {
   (void)state;
   GIVE(0, 0, 0, {WORK, 0, 100}, {SIGNAL, 1, 2});
@@ -347,6 +363,7 @@ int main(void) {
       CASE(test_all_go_on_from_a_barrier_when_the_last_has_come),
       CASE(test_turns_let_blocks_overlap_up_to_the_addition),
       CASE(test_work_shares_the_memory_with_what_works_then),
+      CASE(test_who_looks_again_after_another_core_has_failed_is_told_at_once),
       cmocka_unit_test_setup_teardown(test_a_signal_that_takes_no_time_is_no_segment, set_up_recorded, tear_down),
       cmocka_unit_test_setup_teardown(test_bytes_that_only_the_kernel_states_are_of_the_global_memory, set_up_shared,
                                       tear_down),
