@@ -236,6 +236,30 @@ static void test_each_allocation_of_a_call_may_fail(void **state) {
   close_context();
 }
 
+/* With the chip that is chosen, of which a part is used. */
+static void test_each_allocation_of_a_creation_may_fail(void **state) {
+  if (!PTO_HAS_FAILING_MALLOC) skip();
+  const struct pto_context_options options = {.size = sizeof options,
+                                              .memory_bytes = 1 << 20,
+                                              .power_preference = PTO_POWER_LOW_POWER,
+                                              .runtime = {.engine = "virtual"}};
+  bool is_over = false;
+  for (uint32_t n = 1; !is_over; n++) {
+    char sentence[256] = "";
+    assert_true(n < 1000);
+    context = NULL;
+    fail_countdown = n;
+    const int status = pto_context_create(&options, &context, sentence, sizeof sentence);
+    is_over = fail_countdown != 0;
+    fail_countdown = 0;
+    assert_true((status == PTO_OK) == (context != NULL));
+    if (is_over) assert_int_equal(status, PTO_OK);
+    if (status != PTO_OK) assert_true(sentence[0] != '\0');
+    if (n == 2) assert_int_equal(status, PTO_ENOMEM); /* of the chip file, behind the context itself */
+    close_context();
+  }
+}
+
 /* ---- options ---- */
 
 static void test_what_the_library_does_not_know_is_refused(void **state) {
@@ -391,6 +415,7 @@ int main(void) {
       cmocka_unit_test(test_a_recording_without_memory_is_none_and_the_run_is_right),
       cmocka_unit_test(test_who_watches_is_told_that_there_was_no_memory_for_a_recording),
       cmocka_unit_test(test_each_allocation_of_a_call_may_fail),
+      cmocka_unit_test(test_each_allocation_of_a_creation_may_fail),
       cmocka_unit_test(test_what_the_library_does_not_know_is_refused),
       cmocka_unit_test(test_arrays_without_bytes_may_be_null_and_others_not),
       cmocka_unit_test(test_of_more_dispatches_than_a_context_remembers_the_oldest_is_waited_for),
