@@ -125,6 +125,12 @@ static void test_a_call_takes_tensors_and_memory_and_makes_what_is_not_given(voi
     assert_true(made[0].tensor.id != 0);
     reads4(made[0].tensor, 11, 22, 33, 44);
     x[0] = 1;
+    write4(t, 0, 0, 0, 0);
+    const uint64_t id = made[0].tensor.id;
+    assert_int_equal(call(&plus, inputs, 2, made, 1), PTO_OK); /* into the tensor that is there by now */
+    assert_true(made[0].tensor.id == id);
+    reads4(made[0].tensor, 1, 2, 3, 4);
+    write4(t, 10, 20, 30, 40);
     assert_int_equal(call(&plus, inputs, 2, memory, 1), PTO_OK);
     assert_memory_equal(z, wanted, BYTES);
     assert_int_equal(pto_context_sync(context), PTO_OK);

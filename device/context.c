@@ -148,8 +148,8 @@ void pto_context_add_user(struct pto_context *context, struct pto_context_user *
 void pto_context_remove_user(struct pto_context *context, struct pto_context_user *user) {
   pto_context_lock(context);
   struct pto_context_user **link = &context->users;
-  while (*link && *link != user) link = &(*link)->next;
-  if (*link) *link = user->next;
+  while (*link != user) link = &(*link)->next;
+  *link = user->next;
   pto_context_unlock(context);
 }
 

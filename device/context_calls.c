@@ -13,7 +13,7 @@ static int failure_status(const struct pto_context *context) {
 }
 
 int pto_context_wait(struct pto_context *context) {
-  if (!context->has_thread && context->queued != context->done) pto_executor_run(context);
+  if (!context->has_thread) pto_executor_run(context);
   pto_context_lock(context);
   while (context->done != context->queued) pthread_cond_wait(&context->is_done, &context->lock);
   int status = failure_status(context);

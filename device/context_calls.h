@@ -39,7 +39,8 @@ uint32_t pto_context_find_operand(const struct pto_operand *operands, uint32_t c
 /* Takes the command (what it owns is freed in any case) and queues it, waiting for room.  PTO_OK, or the failure that
  * is kept. */
 int pto_context_enqueue(struct pto_context *context, struct pto_command *command);
-/* Waits until everything queued has been carried out, or given up.  PTO_OK, or the failure that is kept. */
+/* Behind pto_context_enqueue, or where something is queued: waits until all of it has been carried out, or given up.
+ * PTO_OK, or the failure that is kept. */
 int pto_context_wait(struct pto_context *context);
 
 #endif

@@ -159,6 +159,35 @@ static void test_a_recording_without_memory_is_none_and_the_run_is_right(void **
   }
 }
 
+static bool has_recording;
+static int take_created(void *argument, struct pto_runtime *rt, void *memory, uint64_t memory_bytes,
+                        struct pto_error *error) {
+  return PTO_OK;
+}
+static void take_destroyed(void *argument, struct pto_runtime *rt, const struct pto_context_end *end) {
+  has_recording = end->recording != NULL;
+  assert_int_equal(end->counters->tasks, 1);
+}
+
+static void test_who_watches_is_told_that_there_was_no_memory_for_a_recording(void **state) {
+  const struct pto_context_watch watch = {take_created, take_destroyed, NULL, false, NULL};
+  struct pto_context_options options = options_of(&backends[1]);
+  options.runtime.record = PTO_RECORD_GRAPH;
+  options.runtime.context_watch = &watch;
+  for (int has_memory = 0; has_memory < 2; has_memory++) {
+    assert_int_equal(pto_context_create(&options, &context, NULL, 0), PTO_OK);
+    struct pto_device_tensor in = host_tensor(), out = host_tensor();
+    dispatch1(&times_2, in, out);
+    assert_int_equal(pto_context_sync(context), PTO_OK);
+    pto_reserve_fail_stays = !has_memory;
+    pto_reserve_fail_countdown = !has_memory;
+    close_context();
+    pto_reserve_fail_stays = false;
+    pto_reserve_fail_countdown = 0;
+    assert_int_equal(has_recording, has_memory);
+  }
+}
+
 /* One thread alone allocates: the backend without a thread of its own. */
 static void test_each_allocation_of_a_call_may_fail(void **state) {
   if (!PTO_HAS_FAILING_MALLOC) skip();
@@ -205,6 +234,30 @@ static void test_each_allocation_of_a_call_may_fail(void **state) {
   }
   assert_true(refusals >= 5);
   close_context();
+}
+
+/* With the chip that is chosen, of which a part is used. */
+static void test_each_allocation_of_a_creation_may_fail(void **state) {
+  if (!PTO_HAS_FAILING_MALLOC) skip();
+  const struct pto_context_options options = {.size = sizeof options,
+                                              .memory_bytes = 1 << 20,
+                                              .power_preference = PTO_POWER_LOW_POWER,
+                                              .runtime = {.engine = "virtual"}};
+  bool is_over = false;
+  for (uint32_t n = 1; !is_over; n++) {
+    char sentence[256] = "";
+    assert_true(n < 1000);
+    context = NULL;
+    fail_countdown = n;
+    const int status = pto_context_create(&options, &context, sentence, sizeof sentence);
+    is_over = fail_countdown != 0;
+    fail_countdown = 0;
+    assert_true((status == PTO_OK) == (context != NULL));
+    if (is_over) assert_int_equal(status, PTO_OK);
+    if (status != PTO_OK) assert_true(sentence[0] != '\0');
+    if (n == 2) assert_int_equal(status, PTO_ENOMEM); /* of the chip file, behind the context itself */
+    close_context();
+  }
 }
 
 /* ---- options ---- */
@@ -360,7 +413,9 @@ int main(void) {
       cmocka_unit_test(test_a_constant_of_a_program_has_to_be_one),
       cmocka_unit_test(test_a_program_without_a_name_fails_too),
       cmocka_unit_test(test_a_recording_without_memory_is_none_and_the_run_is_right),
+      cmocka_unit_test(test_who_watches_is_told_that_there_was_no_memory_for_a_recording),
       cmocka_unit_test(test_each_allocation_of_a_call_may_fail),
+      cmocka_unit_test(test_each_allocation_of_a_creation_may_fail),
       cmocka_unit_test(test_what_the_library_does_not_know_is_refused),
       cmocka_unit_test(test_arrays_without_bytes_may_be_null_and_others_not),
       cmocka_unit_test(test_of_more_dispatches_than_a_context_remembers_the_oldest_is_waited_for),

@@ -109,7 +109,7 @@ bool pto_context_asks(const struct pto_context *context);
 static inline void pto_context_lock(struct pto_context *context) { pthread_mutex_lock(&context->lock); }
 static inline void pto_context_unlock(struct pto_context *context) { pthread_mutex_unlock(&context->lock); }
 
-/* Borrowed until it is removed, or told that the context has gone. */
+/* Borrowed until it is removed, which only one that was added can be, or told that the context has gone. */
 void pto_context_add_user(struct pto_context *context, struct pto_context_user *user);
 void pto_context_remove_user(struct pto_context *context, struct pto_context_user *user);
 

@@ -158,6 +158,19 @@ static void test_a_destroyed_tensor_is_an_error_everywhere_and_destroying_it_aga
   }
 }
 
+static void test_a_destroyed_tensor_is_not_the_one_in_its_place(void **state) {
+  ON_EACH_BACKEND {
+    float values[NUMEL];
+    const struct pto_device_tensor gone = host_tensor();
+    assert_int_equal(pto_device_tensor_destroy(context, gone), PTO_OK);
+    assert_int_equal(pto_context_sync(context), PTO_OK);
+    const struct pto_device_tensor there = host_tensor();
+    assert_true((uint32_t)there.id == (uint32_t)gone.id && there.id != gone.id);
+    refused(pto_device_tensor_read(context, gone, values, BYTES), PTO_ESTALE, "read: tensor 1 has been destroyed");
+    reads4(there, 0, 0, 0, 0);
+  }
+}
+
 static void test_destroy_takes_effect_after_the_work_that_is_queued(void **state) {
   ON_EACH_BACKEND {
     struct pto_device_tensor out = host_tensor();
@@ -315,6 +328,7 @@ int main(void) {
       cmocka_unit_test(test_scalars_and_empty_tensors_are_tensors),
       cmocka_unit_test(test_memory_that_is_full_says_how_full_and_comes_back),
       cmocka_unit_test(test_a_destroyed_tensor_is_an_error_everywhere_and_destroying_it_again_is_not),
+      cmocka_unit_test(test_a_destroyed_tensor_is_not_the_one_in_its_place),
       cmocka_unit_test(test_destroy_takes_effect_after_the_work_that_is_queued),
       cmocka_unit_test(test_memory_comes_back_only_when_the_tasks_that_use_it_are_done),
       cmocka_unit_test(test_a_create_that_waits_for_a_queued_destroy_is_no_refusal),

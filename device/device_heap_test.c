@@ -80,6 +80,28 @@ static void test_a_hole_of_the_right_size_is_used_though_its_class_has_smaller_o
   pto_device_heap_fini(&heap);
 }
 
+/* 64 blocks of the request's own class are looked at, the last freed first: the hole is the one behind them, or among
+ * them. */
+static void test_a_hole_behind_too_many_smaller_ones_of_its_class_is_not_found(void **state) {
+  enum { SMALLER = 64 };
+  for (uint32_t freed = SMALLER - 1; freed <= SMALLER; freed++) {
+    struct pto_device_heap heap;
+    uint32_t smaller[SMALLER];
+    assert_true(pto_device_heap_init(&heap, (33 + 1 + SMALLER * (32 + 1)) * PTO_DEVICE_ALIGN, MOST));
+    const uint32_t large = take(&heap, 33 * PTO_DEVICE_ALIGN);
+    take(&heap, 1);
+    for (uint32_t i = 0; i < SMALLER; i++) {
+      smaller[i] = take(&heap, 32 * PTO_DEVICE_ALIGN);
+      take(&heap, 1);
+    }
+    pto_device_heap_free(&heap, large);
+    for (uint32_t i = 0; i < freed; i++) pto_device_heap_free(&heap, smaller[i]);
+    assert_int_equal(pto_device_heap_alloc(&heap, 33 * PTO_DEVICE_ALIGN) == PTO_DEVICE_NO_BLOCK, freed == SMALLER);
+    assert_true(pto_device_heap_is_valid(&heap));
+    pto_device_heap_fini(&heap);
+  }
+}
+
 static void test_more_blocks_than_were_asked_for_at_creation_are_refused_and_nothing_is_lost(void **state) {
   struct pto_device_heap heap;
   assert_true(pto_device_heap_init(&heap, 1024 * KIB, 2));
@@ -170,6 +192,7 @@ int main(void) {
       cmocka_unit_test(test_the_whole_heap_is_one_allocation_and_one_byte_more_is_none),
       cmocka_unit_test(test_freed_neighbours_join_in_any_order),
       cmocka_unit_test(test_a_hole_of_the_right_size_is_used_though_its_class_has_smaller_ones),
+      cmocka_unit_test(test_a_hole_behind_too_many_smaller_ones_of_its_class_is_not_found),
       cmocka_unit_test(test_more_blocks_than_were_asked_for_at_creation_are_refused_and_nothing_is_lost),
       cmocka_unit_test(test_a_million_random_steps_agree_with_a_map_of_owners),
       cmocka_unit_test(test_creation_without_memory_is_refused),

@@ -428,7 +428,8 @@ static void end_run(struct pto_context *context, int status) {
     context->has_failed = true;
     drop_queue(context);
     pthread_cond_broadcast(&context->is_done);
-  } else if (context->done != context->queued && oldest_command(context)->kind == PTO_COMMAND_END_RUN) {
+  } else if (context->done != context->queued) {
+    PTO_ASSERT(oldest_command(context)->kind == PTO_COMMAND_END_RUN); /* all else has been carried out */
     finish_command(context);
   }
   pto_context_unlock(context);

@@ -56,6 +56,13 @@ static void a_run_with_full_logs_is_as_one_with_room(void **state) {
       if (!logs[full]->dropped) fail_msg("%s: log %zu dropped nothing", engines[e], full);
       assert_int_equal(pto_trace_dropped(trace), logs[full]->dropped);
     }
+    if (is_virtual) {
+      const uint64_t capacity = trace->costs.capacity;
+      trace->costs.capacity = 0;
+      fixture_run(&fixture, all_kinds, PTO_OK);
+      trace->costs.capacity = capacity;
+      assert_true(trace->costs.count == 0 && trace->costs.dropped > 0);
+    }
     for (uint32_t i = 0; i < trace->span_log_count; i++) trace->spans[i].capacity = 0;
     fixture_run(&fixture, all_kinds, PTO_OK);
     assert_int_equal(pto_trace_dropped(trace), tasks);

@@ -82,8 +82,8 @@ static void take_comment(struct loader *loader, const char *line, bool is_commen
     if (is_head) memcpy(sheet->about + used, line, strlen(line) + 1);
     return;
   }
-  const char *at = line;
-  while ((at = strchr(at, ';')) != NULL && (at == line || !isspace((unsigned char)at[-1]))) at++;
+  const char *at = line; /* which a semicolon does not begin: it would be a comment line */
+  while ((at = strchr(at, ';')) != NULL && !isspace((unsigned char)at[-1])) at++;
   if (!at) return;
   at += 1 + strspn(at + 1, " \t");
   size_t length = strcspn(at, "\r\n");

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include <tests/support/chip_text.h>
+#include <tests/support/failing_malloc.h>
 
 static void test_a_sheet_has_each_number_with_its_tag_and_source(void **state) {
   char text[TEXT_SIZE], path[64];
@@ -128,6 +129,61 @@ static void test_semicolons_within_a_value_begin_no_comment(void **state) {
   assert_memory_equal(pto_chip_sheet_find(&sheet, "clusters")->source, "a;b;c", 5);
 }
 
+static void test_a_comment_may_be_empty_and_a_value_have_a_semicolon(void **state) {
+  struct pto_chip_sheet sheet;
+  struct pto_chip chip;
+  struct pto_error error;
+  char text[TEXT_SIZE], path[64];
+  shipped_text("tiny", text);
+  replace(text, "clusters = 1 ", "clusters = 1 ;  \n; clusters = 1");
+  assert_int_equal(load_sheet(text, strlen(text), &chip, &sheet, &error, path), PTO_OK);
+  assert_string_equal(pto_chip_sheet_find(&sheet, "clusters")->source, "");
+  shipped_text("tiny", text);
+  replace(text, "clusters = 1 ", "clusters = 1;2 ; measured: ");
+  assert_int_equal(load_sheet(text, strlen(text), &chip, &sheet, &error, path), PTO_EINVAL);
+  assert_non_null(strstr(error.sentence, "clusters = '1;2' is not a whole number"));
+}
+
+static void test_a_head_that_is_too_long_is_cut_after_a_line(void **state) {
+  struct pto_chip_sheet sheet;
+  struct pto_chip chip;
+  struct pto_error error;
+  char text[TEXT_SIZE] = "", tiny[TEXT_SIZE], path[64];
+  const char line[] = "; a line of twenty\n";
+  shipped_text("tiny", tiny);
+  size_t used = 0;
+  while (used + strlen(line) < sizeof sheet.about + 100) used += (size_t)sprintf(text + used, "%s", line);
+  strcpy(text + used, tiny);
+  assert_int_equal(load_sheet(text, strlen(text), &chip, &sheet, &error, path), PTO_OK);
+  assert_int_equal(strlen(sheet.about), (sizeof sheet.about - 1) / strlen(line) * strlen(line));
+}
+
+/* Where there is none once, and where there is none from then on. */
+static void test_a_chip_with_numbers_that_are_set_may_find_no_memory(void **state) {
+  if (!PTO_HAS_FAILING_MALLOC) skip();
+  for (int stays = 0; stays < 2; stays++) {
+    bool is_over = false;
+    uint32_t refused = 0;
+    for (uint32_t n = 1; !is_over; n++) {
+      struct pto_chip chip = {.name = "none"};
+      struct pto_error error;
+      assert_true(n < 1000);
+      fail_stays = stays;
+      fail_countdown = n;
+      const int status = pto_chip_load("tiny,clusters=2", &chip, &error);
+      is_over = status == PTO_OK && fail_countdown != 0;
+      fail_countdown = 0;
+      fail_stays = false;
+      refused += status != PTO_OK;
+      if (status == PTO_OK)
+        assert_int_equal(chip.cluster_count, 2);
+      else
+        assert_true(status == PTO_ENOMEM && error.sentence[0]);
+    }
+    assert_true(refused >= 3); /* the name, the sheet, and the text that it is written to */
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_sheet_has_each_number_with_its_tag_and_source),
@@ -136,6 +192,9 @@ int main(void) {
       cmocka_unit_test(test_what_is_set_behind_commas_is_key_and_value),
       cmocka_unit_test(test_a_source_that_fits_no_line_is_refused),
       cmocka_unit_test(test_semicolons_within_a_value_begin_no_comment),
+      cmocka_unit_test(test_a_comment_may_be_empty_and_a_value_have_a_semicolon),
+      cmocka_unit_test(test_a_head_that_is_too_long_is_cut_after_a_line),
+      cmocka_unit_test(test_a_chip_with_numbers_that_are_set_may_find_no_memory),
   };
   return cmocka_run_group_tests_name("chip_sheet", tests, NULL, NULL);
 }

@@ -200,6 +200,24 @@ static int load_with(const char *section, const char *line, struct pto_chip *chi
   return status;
 }
 
+static void test_chips_differ_by_the_first_key_that_does_and_not_by_their_names(void **state) {
+  static const char *const rows[][2] = {{"tiny", NULL},
+                                        {"tiny,name=other,era=later", NULL},
+                                        {"tiny,clusters=2,half_kernel=add", "clusters"},
+                                        {"tiny,half_kernel=add", "half_kernel"}};
+  struct pto_chip tiny, other;
+  struct pto_error error;
+  assert_int_equal(pto_chip_load("tiny", &tiny, &error), PTO_OK);
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(rows); i++) {
+    assert_int_equal(pto_chip_load(rows[i][0], &other, &error), PTO_OK);
+    const char *key = pto_chip_find_difference(&tiny, &other);
+    if (rows[i][1])
+      assert_string_equal(key, rows[i][1]);
+    else
+      assert_null(key);
+  }
+}
+
 static void test_an_optional_text_is_empty_where_it_is_absent(void **state) {
   struct pto_chip chip;
   struct pto_error error;
@@ -510,6 +528,7 @@ int main(void) {
       cmocka_unit_test(test_the_embedded_text_is_that_of_the_file_in_the_tree),
       cmocka_unit_test(test_a_file_by_path_gives_the_same_chip_as_the_shipped_one),
       cmocka_unit_test(test_every_key_of_the_file_reaches_its_field),
+      cmocka_unit_test(test_chips_differ_by_the_first_key_that_does_and_not_by_their_names),
       cmocka_unit_test(test_an_optional_text_is_empty_where_it_is_absent),
       cmocka_unit_test(test_an_optional_key_is_another_one_where_it_is_absent),
       cmocka_unit_test(test_a_word_is_one_of_its_list),

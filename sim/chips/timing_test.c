@@ -171,6 +171,15 @@ static void test_a_kernel_without_a_list_is_charged_for_its_largest_tensor(void 
   assert_int_equal(cost.vector_elems, 60);
 }
 
+static void test_a_tensor_of_impossible_extents_saturates(void **state) {
+  static const uint64_t shape[2] = {UINT64_MAX, 2};
+  static const struct pto_kernel_tensor tensor = {.shape = shape, .ndims = 2, .dtype = PTO_UINT8};
+  const struct pto_core core = {.kind = PTO_AIV, .block_count = 1};
+  const struct pto_kernel_args args = {.tensors = &tensor, .core = &core, .tensor_count = 1};
+  const struct pto_kernel kernel = {0};
+  assert_true(pto_timing_cost(&kernel, &args).bytes_in == UINT64_MAX);
+}
+
 static struct pto_cost fixed_cost(const struct pto_kernel_args *args) { return (struct pto_cost){.bytes_in = 77}; }
 
 static void test_a_kernel_with_a_cost_is_asked(void **state) {
@@ -218,6 +227,7 @@ int main(void) {
       cmocka_unit_test(test_a_kernel_without_a_cost_moves_its_parameters_once),
       cmocka_unit_test(test_blocks_divide_the_default_cost),
       cmocka_unit_test(test_a_kernel_without_a_list_is_charged_for_its_largest_tensor),
+      cmocka_unit_test(test_a_tensor_of_impossible_extents_saturates),
       cmocka_unit_test(test_a_kernel_with_a_cost_is_asked),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <sim/chips/timing.h>
 #include <sim/fabric/fabric.h>
 
 #include <stdio.h>
@@ -246,6 +247,28 @@ static void test_links_count_bytes_flows_and_busy_time(void **state) {
   pto_fabric_destroy(fabric);
 }
 
+static void test_links_of_a_ring_go_both_ways_round(void **state) {
+  struct pto_fabric *fabric = fabric_of(ONE_NODE ",node_topology=ring", 8);
+  send(fabric, 0, 7, 0, 1000);
+  send(fabric, 0, 0, 7, 2000);
+  send(fabric, 0, 3, 4, 3000);
+  for (int i = 0; i < 3; i++) {
+    struct pto_fabric_arrival arrival;
+    assert_true(pto_fabric_advance(fabric, 1000000, &arrival));
+  }
+  assert_int_equal(pto_fabric_link(fabric, link_of(fabric, "node 7 -> 0")).bytes, 1000);
+  assert_int_equal(pto_fabric_link(fabric, link_of(fabric, "node 0 -> 7")).bytes, 2000);
+  assert_int_equal(pto_fabric_link(fabric, link_of(fabric, "node 3 -> 4")).bytes, 3000);
+  pto_fabric_destroy(fabric);
+}
+
+static void test_a_message_of_impossible_size_arrives(void **state) {
+  struct pto_fabric *fabric = fabric_of(ONE_NODE ",node_bandwidth_mbps=1", 8);
+  send(fabric, 0, 0, 1, UINT64_MAX);
+  expect_arrival(fabric, 200000 + PTO_TIMING_MAX_PS, 0, 1);
+  pto_fabric_destroy(fabric);
+}
+
 static void test_where_memory_ends_nothing_is_lost(void **state) {
 #if PTO_HAS_FAILING_MALLOC
   const struct pto_chip chip = chip_of(ONE_NODE);
@@ -302,6 +325,8 @@ int main(void) {
       cmocka_unit_test(test_lookahead_is_that_of_the_tier_and_of_the_hops),
       cmocka_unit_test(test_ranks_that_no_fabric_holds_are_refused),
       cmocka_unit_test(test_links_count_bytes_flows_and_busy_time),
+      cmocka_unit_test(test_links_of_a_ring_go_both_ways_round),
+      cmocka_unit_test(test_a_message_of_impossible_size_arrives),
       cmocka_unit_test(test_where_memory_ends_nothing_is_lost),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

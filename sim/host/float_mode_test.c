@@ -50,6 +50,20 @@ static void test_what_has_happened_is_no_mode(void **state) {
   (void)feclearexcept(FE_ALL_EXCEPT);
 }
 
+/* Of such a bit that a machine has: exceptions that are masked on x86, that are not on ARM. */
+static void test_what_is_neither_rounding_nor_tiny_numbers_has_words_too(void **state) {
+#if defined(__x86_64__)
+  const uint64_t bit = UINT64_C(1) << 7;
+#elif defined(__aarch64__)
+  const uint64_t bit = UINT64_C(1) << 8;
+#else
+  const uint64_t bit = 0;
+#endif
+  const uint64_t usual = pto_float_mode();
+  if (!bit) skip();
+  assert_string_equal(pto_float_mode_words(usual, usual ^ bit), "its exceptions or its precision are others");
+}
+
 /* The bits that a machine has for that. */
 static void test_numbers_that_count_as_zero_have_words(void **state) {
 #if defined(__x86_64__)
@@ -77,6 +91,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_each_way_to_round_has_words_and_is_put_back),
       cmocka_unit_test(test_what_has_happened_is_no_mode),
+      cmocka_unit_test(test_what_is_neither_rounding_nor_tiny_numbers_has_words_too),
       cmocka_unit_test(test_numbers_that_count_as_zero_have_words),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

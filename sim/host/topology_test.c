@@ -151,6 +151,11 @@ static void test_lists_are_taken_in_their_order_and_wrong_ones_refused(void **st
   assert_int_equal(pto_topology_place(&topology, "9999", 1, &error), PTO_EINVAL);
   pto_topology_fini(&topology);
   assert_string_equal(error.sentence, "placement: CPU 9999 is none that this process may use");
+  snprintf(list, sizeof list, "%u,9999", first);
+  pto_topology_init(&topology);
+  assert_int_equal(pto_topology_place(&topology, list, 2, &error), PTO_EINVAL);
+  pto_topology_fini(&topology);
+  assert_string_equal(error.sentence, "placement: CPU 9999 is none that this process may use");
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     pto_topology_init(&topology);
     if (pto_topology_place(&topology, wrong[i], 1, &error) != PTO_EINVAL) fail_msg("'%s' is taken", wrong[i]);

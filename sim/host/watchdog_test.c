@@ -120,6 +120,46 @@ static void test_an_orchestration_that_does_not_return_is_reported(void **state)
       "the orchestration outlived the time-out of 4 ms: it has submitted 1 task, and all is still since");
 }
 
+/* Nothing is submitted any more, and for a while tasks still complete. */
+static void test_an_orchestration_is_not_still_while_its_tasks_complete(void **state) {
+  static struct pto_port port;
+  static uint64_t counts[2] = {3, 0};
+  struct pto_watchdog_config config = make_config(16);
+  struct pto_watchdog watchdog;
+  config.port = &port;
+  atomic_init(&port.orchestration, counts);
+  assert_int_equal(pto_watchdog_init(&watchdog, &config), PTO_OK);
+  const uint64_t until_ns = pto_watchdog_now_ns() + 50000000;
+  while (pto_watchdog_now_ns() < until_ns) {
+    __atomic_fetch_add(&counts[1], 1, __ATOMIC_RELAXED); /* relaxed: as the control thread's words */
+    sched_yield();
+  }
+  await_report();
+  pto_watchdog_fini(&watchdog);
+  assert_string_equal(
+      report.sentence,
+      "the orchestration outlived the time-out of 16 ms: it has submitted 3 tasks, and all is still since");
+}
+
+static void test_of_pieces_that_took_too_long_the_first_kernel_is_told(void **state) {
+  struct pto_watchdog_config config = make_config(4);
+  struct pto_watchdog watchdog;
+  const uint64_t begin_ns = pto_watchdog_now_ns() - 10000000;
+  for (uint32_t i = 0; i < 2; i++) fill(&bodies[i], 30 + i);
+  assert_int_equal(pto_watchdog_init(&watchdog, &config), PTO_OK);
+  for (uint32_t i = 0; i < 2; i++) {
+    const struct pto_message message = message_of(&bodies[i]);
+    uint64_t ran_ns = 0;
+    pto_watchdog_add_piece(&watchdog, &message, begin_ns, &ran_ns);
+    assert_true(ran_ns >= 10000000);
+    pto_watchdog_add_piece(&watchdog, &message, pto_watchdog_now_ns(), &ran_ns); /* told before */
+  }
+  await_report();
+  pto_watchdog_fini(&watchdog);
+  assert_int_equal(atomic_load_explicit(&report.count, memory_order_relaxed), 1);
+  assert_non_null(strstr(report.sentence, "a kernel outlived the time-out of 4 ms: task 30 (endless)"));
+}
+
 /* Kernels come and go on two lines while a third one hangs; their payloads are rewritten as soon as they end. */
 static _Atomic uint32_t is_over;
 static void *run_short_kernels(void *argument) {
@@ -226,6 +266,8 @@ int main(void) {
       cmocka_unit_test(test_a_kernel_that_does_not_return_is_reported_once_with_its_parameters),
       cmocka_unit_test(test_while_it_is_paused_no_time_is_counted),
       cmocka_unit_test(test_an_orchestration_that_does_not_return_is_reported),
+      cmocka_unit_test(test_an_orchestration_is_not_still_while_its_tasks_complete),
+      cmocka_unit_test(test_of_pieces_that_took_too_long_the_first_kernel_is_told),
       cmocka_unit_test(test_only_the_kernel_that_hangs_is_reported_among_others_that_return),
       cmocka_unit_test(test_a_report_never_mixes_two_kernels),
       cmocka_unit_test(test_without_a_time_out_or_a_callback_there_is_no_thread),

@@ -68,11 +68,11 @@ static inline uint32_t pto_kernel_cost_origin(const struct pto_kernel *kernel, u
   return kernel->flags & PTO_KERNEL_COST_IS_MEASURED ? (uint32_t)PTO_ORIGIN_MEASURED : otherwise;
 }
 
-/* Of a time of the table whose bytes take `shared_ps` at the share that it was measured with: whether all of it is a
- * stream. */
+/* Of a time of the table whose bytes take `shared_ps` at the share that it was measured with, which is known: whether
+ * all of it is a stream. */
 static inline bool pto_call_time_is_stream(const struct pto_call_time *time, uint64_t shared_ps) {
-  return time->origin <= PTO_ORIGIN_INTERPOLATED && time->active_cores > 0 &&
-         shared_ps / 3 >= time->load.compute_ps / 4;
+  PTO_ASSERT(time->origin <= PTO_ORIGIN_INTERPOLATED && time->active_cores > 0);
+  return shared_ps / 3 >= time->load.compute_ps / 4;
 }
 
 #endif

@@ -272,6 +272,8 @@ static void test_stages_by_hand(void **state) {
   expect_load((struct pto_cost){.multiply_adds = 8000, .l0a_bytes = 1, .dtype = PTO_BFLOAT16}, PTO_AIC, 2000, 0);
   /* which says no bytes to L0: 2 a multiply-add over 128 to L0B, a 500th of them a ps */
   expect_load((struct pto_cost){.multiply_adds = 1280000, .dtype = PTO_FLOAT16}, PTO_AIC, 320000, 0);
+  /* what is no dtype counts as f32: 320000 bytes to L0B, and the cube in 4 ps a multiply-add and a half */
+  expect_load((struct pto_cost){.multiply_adds = 1280000, .dtype = PTO_DTYPE_COUNT}, PTO_AIC, 1280000, 0);
   /* a vector core has no cube */
   expect_load((struct pto_cost){.multiply_adds = 30, .vector_elems = 20}, PTO_AIV, 0, 50);
 }
@@ -357,6 +359,16 @@ static void test_each_call_has_its_origin_and_is_asked_once(void **state) {
   assert_int_equal(time.origin, PTO_ORIGIN_ASSUMED);
   assert_int_equal(time.load.compute_ps, 0);
   pto_call_times_fini(&times);
+  if (PTO_HAS_FAILING_MALLOC) { /* the last allocation is that of the places */
+    const uint64_t before = allocation_count;
+    assert_int_equal(pto_call_times_init(&times, &chip, &timing, &error), PTO_OK);
+    fail_countdown = (uint32_t)(allocation_count - before);
+    pto_call_times_fini(&times);
+    assert_int_equal(pto_call_times_init(&times, &chip, &timing, &error), PTO_ENOMEM);
+    fail_countdown = 0;
+    assert_non_null(strstr(error.sentence, "no memory for its kernel times"));
+    assert_null(times.places);
+  }
   chip.kernel_times[0] = '\0';
   assert_int_equal(pto_call_times_init(&times, &chip, &timing, &error), PTO_OK);
   assert_null(times.places);

@@ -97,7 +97,7 @@ static uint64_t lay_out_local(char *base, uint64_t used, struct pto_threads_engi
   for (uint32_t c = 0; c < engine->core_count; c++)
     if (engine->core_worker[c] == w) lay_out_core(base, &used, &engine->cores[c].view, chip);
   for (uint32_t i = 0; i < 2; i++) lay_out_core(base, &used, &engine->workers[w].movers[i], chip);
-  if (base && engine->workers[w].is_pinned && used > begin)
+  if (base && engine->workers[w].is_pinned) /* each worker has movers, whose memories are alike */
     pto_topology_memory(&engine->topology, w, base + begin, used - begin);
   return used;
 }

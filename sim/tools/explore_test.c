@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include <pto/pto.h>
+#include <runtime/base/reserve.h>
 #include <runtime/control/control.h>
 
 #define TASKS 100u
@@ -275,6 +276,34 @@ static void test_without_a_log_calls_are_made_in_sequence_and_other_engines_take
   pto_runtime_destroy(rt);
 }
 
+/* As after very many of them. */
+static void test_steps_that_a_log_has_no_room_for_are_counted_and_made(void **state) {
+  struct pto_runtime *rt = open_runtime();
+  struct watcher w = {.rng = {5}};
+  const struct pto_explore_chooser chooser = {watch, &w};
+  pto_explore_log_begin(&made, &chooser);
+  made.step_count = PTO_EXPLORE_MAX_STEPS - 2;
+  ran_count = 0;
+  assert_int_equal(pto_run(rt, many, NULL), PTO_OK);
+  assert_int_equal(ran_count, TASKS);
+  assert_int_equal(made.step_count, PTO_EXPLORE_MAX_STEPS);
+  assert_true(made.decisions > 2);
+  pto_runtime_destroy(rt);
+}
+
+static void test_a_log_without_memory_is_refused_and_a_poll_for_nothing_takes_nothing(void **state) {
+  struct pto_explore_log log;
+  struct pto_completion completion;
+  pto_reserve_fail_countdown = 1;
+  assert_false(pto_explore_log_init(&log));
+  assert_true(pto_explore_log_init(&log));
+  pto_explore_log_fini(&log);
+  struct pto_runtime *rt = open_runtime();
+  struct pto_port *port = pto_runtime_port(rt);
+  assert_int_equal(port->ops->poll(port, &completion, 0), 0);
+  pto_runtime_destroy(rt);
+}
+
 static int make_log(void **state) { return !pto_explore_log_init(&made); }
 static int drop_log(void **state) {
   pto_explore_log_fini(&made);
@@ -293,6 +322,8 @@ int main(void) {
       cmocka_unit_test(test_the_position_counts_submits_and_host_accesses),
       cmocka_unit_test(test_kernels_run_before_what_the_orchestration_does_behind_a_submit_or_an_access),
       cmocka_unit_test(test_runs_that_share_a_log_are_numbered_on_from_one_to_the_next),
+      cmocka_unit_test(test_steps_that_a_log_has_no_room_for_are_counted_and_made),
+      cmocka_unit_test(test_a_log_without_memory_is_refused_and_a_poll_for_nothing_takes_nothing),
       cmocka_unit_test(test_without_a_log_calls_are_made_in_sequence_and_other_engines_take_none),
   };
   return cmocka_run_group_tests_name("engine_explore", tests, make_log, drop_log);

@@ -293,7 +293,7 @@ static int engine_begin_run(struct pto_port *port, char *sentence, size_t senten
 }
 static void engine_end_run(struct pto_port *port) {
   const struct pto_engine_observer *observer = engine_of(port)->observer;
-  if (observer && observer->end_run) observer->end_run(observer->context);
+  if (observer) observer->end_run(observer->context);
 }
 
 static bool engine_dispatch(struct pto_port *port, const struct pto_message *message, uint64_t ready_at,

@@ -264,7 +264,7 @@ static PTO_INLINE bool dispatch(struct pto_port *port, const struct pto_message 
   const uint64_t requested_at = pto_max_u64(pto_max_u64(ready_at, port->clock), core->requested_at);
   core->requested_at = requested_at;
   pto_virtual_cores_send(&engine->cores, message);
-  const bool is_own = port->is_scheduler && engine->port.actor == owner && !(has_more && engine->has_resolver);
+  const bool is_own = port->is_scheduler && engine->port.actor == owner; /* and no resolver */
   const bool waits_for_turn = has_more && engine->has_turns;
   /* Its own scheduler sends it now, unless an earlier message to that core is still to be sent. */
   if (is_own && !waits_for_turn && requested_at == port->clock && core->sent - core->arrived == 1) {

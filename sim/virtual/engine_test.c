@@ -195,6 +195,19 @@ static void test_each_failure_keeps_its_own_sentence(void **state) {
   bench_end(&b);
 }
 
+static void test_who_has_said_nothing_has_no_sentence_and_a_poll_for_nothing_takes_nothing(void **state) {
+  struct bench b;
+  struct pto_completion completion;
+  bench_begin(&b, pto_script_chip(1, 1));
+  assert_string_equal(b.port->ops->kernel_message(b.port, 1), "");
+  dispatch(&b, pto_script_message(1, 100, 0, 0), 0);
+  b.port->ops->wait(b.port);
+  const uint64_t clock = b.port->clock;
+  assert_int_equal(b.port->ops->poll(b.port, &completion, 0), 0);
+  expect_completion(&b, 0, clock + 2);
+  bench_end(&b);
+}
+
 static void test_a_second_run_starts_at_zero(void **state) {
   struct bench b;
   bench_begin(&b, pto_script_chip(1, 1));
@@ -222,6 +235,7 @@ int main(void) {
       cmocka_unit_test(test_members_that_begin_together_share_the_memory_alike),
       cmocka_unit_test(test_kernels_run_in_order_of_their_begins_not_of_their_dispatch),
       cmocka_unit_test(test_each_failure_keeps_its_own_sentence),
+      cmocka_unit_test(test_who_has_said_nothing_has_no_sentence_and_a_poll_for_nothing_takes_nothing),
       cmocka_unit_test(test_a_second_run_starts_at_zero),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

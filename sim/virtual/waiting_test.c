@@ -15,9 +15,10 @@
 
 #include <pto/core.h>
 #include <runtime/base/reserve.h>
+#include <runtime/trace/segment.h>
 #include <runtime/trace/trace.h>
 
-enum verb { END, WORK, MOVE, SIGNAL, WAIT, PUSH, POP, BARRIER, TURN };
+enum verb { END, WORK, MOVE, SIGNAL, WAIT, PUSH, POP, BARRIER, TURN, YIELD, FAIL };
 struct step {
   enum verb verb;
   uint32_t role_or_flag;
@@ -59,6 +60,12 @@ static int follow(const struct pto_kernel_args *args) {
     case TURN:
       status = pto_core_turn(args);
       break;
+    case YIELD:
+      status = pto_core_yield(args, false);
+      break;
+    case FAIL:
+      status = (int)step->amount;
+      break;
     case END:
       break;
     }
@@ -79,30 +86,55 @@ static struct pto_trace trace;
 static struct pto_trace_log spans;
 static struct pto_payload payload;
 
-static int set_up_with(const char *half_kernel) {
+/* `change` is to the chip; NULL: none. */
+static int set_up_with(void (*change)(void), bool has_segments) {
   struct pto_error error;
   memset(scripts, 0, sizeof scripts);
   memset(totals, 0, sizeof totals);
   chip = pto_script_chip(MOST_BLOCKS, 1);
   chip.signal_ps = 4;
   chip.fifo_bandwidth_mbps = 500000;
-  strcpy(chip.half_kernel, half_kernel);
+  if (change) change();
   const struct pto_engine_config config = {.chip = &chip};
   if (pto_engine_virtual_create(&config, &port, &error) != PTO_OK) return -1;
   spans = (struct pto_trace_log){.record_bytes = sizeof(struct pto_trace_span), .capacity = 64};
   if (!pto_reserve_init(&spans.memory, 64 * sizeof(struct pto_trace_span))) return -1;
   trace = (struct pto_trace){.record = PTO_RECORD_TIMELINE, .is_virtual = true, .spans = &spans, .span_log_count = 1};
+  trace.segments = (struct pto_trace_log){.record_bytes = sizeof(struct pto_trace_segment)};
+  if (has_segments) {
+    trace.segments.capacity = 1024;
+    if (!pto_reserve_init(&trace.segments.memory, 1024 * sizeof(struct pto_trace_segment))) return -1;
+  }
   port->trace = &trace;
   return port->ops->begin_run(port, NULL, 0);
 }
 
 static int set_up(void **state) {
   (void)state;
-  return set_up_with("");
+  return set_up_with(NULL, false);
 }
+static void take_half(void) { strcpy(chip.half_kernel, "waits"); }
 static int set_up_half(void **state) {
   (void)state;
-  return set_up_with("waits");
+  return set_up_with(take_half, false);
+}
+static void signal_at_once(void) { chip.signal_ps = 0; }
+static int set_up_recorded(void **state) {
+  (void)state;
+  return set_up_with(signal_at_once, true);
+}
+static void share_anew(void) { chip.shares_anew = true; }
+static int set_up_shared(void **state) {
+  (void)state;
+  return set_up_with(share_anew, false);
+}
+static void use_l2(void) {
+  chip.shares_anew = chip.has_lru_l2 = true;
+  chip.l2_bytes = 1000;
+}
+static int set_up_l2(void **state) {
+  (void)state;
+  return set_up_with(use_l2, false);
 }
 
 static int tear_down(void **state) {
@@ -110,6 +142,7 @@ static int tear_down(void **state) {
   port->ops->end_run(port);
   port->ops->destroy(port);
   pto_reserve_fini(&spans.memory);
+  pto_reserve_fini(&trace.segments.memory);
   return 0;
 }
 
@@ -253,6 +286,38 @@ static void test_work_shares_the_memory_with_what_works_then(void **state) {
     assert_int_equal(((const struct pto_trace_span *)pto_trace_log_at(&spans, i))->end, 127);
 }
 
+static void test_who_looks_again_after_another_core_has_failed_is_told_at_once(void **state) {
+  (void)state;
+  GIVE(0, 0, 0, {FAIL, 0, 7});
+  GIVE(0, 1, 0, {WORK, 0, 100}, {YIELD, 0, 0});
+  send(&waits, &waits, 1, 0);
+  expect_completion(0, 7);
+  expect_completion(1, 0);    /* what follows from that is no error of its own */
+  expect_span(1, 1, 16, 116); /* it waits for nothing */
+}
+
+static void test_a_signal_that_takes_no_time_is_no_segment(void **state) {
+  (void)state;
+  GIVE(0, 0, 0, {WORK, 0, 100}, {SIGNAL, 1, 2});
+  GIVE(0, 1, 0, {WAIT, 2, 0});
+  send(&waits, &waits, 1, 0);
+  expect_completion(0, 0);
+  expect_completion(1, 0);
+  assert_true(trace.segments.count > 0);
+  for (uint64_t s = 0; s < trace.segments.count; s++)
+    assert_true(((const struct pto_trace_segment *)pto_trace_log_at(&trace.segments, s))->activity !=
+                PTO_ACTIVITY_signal);
+}
+
+/* Without an L2 cache, and with one that a call without tensors uses nothing of: all of it is of the global memory. */
+static void test_bytes_that_only_the_kernel_states_are_of_the_global_memory(void **state) {
+  (void)state;
+  GIVE(0, 1, 0, {MOVE, 0, 100});
+  send(NULL, &waits, 1, 0);
+  expect_completion(1, 0);
+  expect_span(0, 1, 13, 113);
+}
+
 static void test_what_comes_for_a_core_that_waits_follows_when_it_has_returned(void **state) {
   (void)state;
   GIVE(0, 0, 0, {WORK, 0, 200}, {SIGNAL, PTO_ROLE_AIV0, 0});
@@ -298,6 +363,12 @@ int main(void) {
       CASE(test_all_go_on_from_a_barrier_when_the_last_has_come),
       CASE(test_turns_let_blocks_overlap_up_to_the_addition),
       CASE(test_work_shares_the_memory_with_what_works_then),
+      CASE(test_who_looks_again_after_another_core_has_failed_is_told_at_once),
+      cmocka_unit_test_setup_teardown(test_a_signal_that_takes_no_time_is_no_segment, set_up_recorded, tear_down),
+      cmocka_unit_test_setup_teardown(test_bytes_that_only_the_kernel_states_are_of_the_global_memory, set_up_shared,
+                                      tear_down),
+      cmocka_unit_test_setup_teardown(test_bytes_that_only_the_kernel_states_are_of_the_global_memory, set_up_l2,
+                                      tear_down),
       CASE(test_what_comes_for_a_core_that_waits_follows_when_it_has_returned),
       CASE(test_waiting_for_ever_is_answered_at_once_and_says_who),
   };

@@ -11,6 +11,8 @@
 
 #include <tests/support/virtual_bench.h>
 
+#include <sim/chips/timing.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -84,6 +86,57 @@ static void test_bandwidth_that_is_shared_anew_changes_with_each_begin_and_end(v
   bench_end(&b);
 }
 
+/* 2⁵⁰ bytes are more than 64 bits of the units that are served; what would take longer than can be is cut. */
+static void test_bytes_beyond_all_memory_end_too(void **state) {
+  struct bench b;
+  struct pto_completion completion;
+  struct pto_chip chip = pto_script_chip(1, 1);
+  chip.shares_anew = true;
+  bench_begin(&b, chip);
+  dispatch(&b, pto_script_message(0, 0, UINT64_C(1) << 50, 0), 0);
+  wait_until(&b, 13 + (UINT64_C(1) << 50) + 5);
+  expect_completion(&b, 0, b.port->clock + 2);
+  expect_span(&b, 0, 0, 13, 13 + (UINT64_C(1) << 50));
+  dispatch(&b, pto_script_message(0, 0, UINT64_MAX, 0), 0);
+  b.port->ops->wait(b.port);
+  assert_int_equal(b.port->ops->poll(b.port, &completion, 1), 1);
+  const struct pto_trace_span *span = pto_trace_log_at(&b.spans, 1);
+  assert_int_equal(span->end - span->begin, PTO_TIMING_MAX_PS);
+  bench_end(&b);
+  bench_begin_as(&b, chip, 100000, false); /* and where noise would make them more */
+  for (uint32_t i = 0; i < 8; i++) {
+    dispatch(&b, pto_script_message(0, 0, UINT64_MAX, 0), 0);
+    b.port->ops->wait(b.port);
+    assert_int_equal(b.port->ops->poll(b.port, &completion, 1), 1);
+    span = pto_trace_log_at(&b.spans, i);
+    assert_int_equal(span->end - span->begin, PTO_TIMING_MAX_PS);
+  }
+  bench_end(&b);
+}
+
+/* The noise is on both: what a core computes is recorded as long as its span. */
+static void test_what_noise_makes_longer_is_recorded_so(void **state) {
+  struct bench b;
+  bench_begin_as(&b, pto_script_chip(1, 1), 100000, true);
+  for (uint32_t i = 0; i < 4; i++) {
+    struct pto_completion completion;
+    dispatch(&b, pto_script_message(0, 1000000, 1000, 0), 0);
+    b.port->ops->wait(b.port);
+    assert_int_equal(b.port->ops->poll(b.port, &completion, 1), 1);
+  }
+  uint32_t found = 0;
+  for (uint64_t s = 0; s < b.trace.segments.count; s++) {
+    const struct pto_trace_segment *segment = pto_trace_log_at(&b.trace.segments, s);
+    if (segment->activity != PTO_ACTIVITY_compute || segment->resource.kind != PTO_RESOURCE_CORE) continue;
+    const struct pto_trace_span *span = pto_trace_log_at(&b.spans, found++);
+    assert_int_equal(segment->begin, span->begin);
+    assert_int_equal(segment->end, span->end);
+    assert_true(span->end - span->begin != 1000000);
+  }
+  assert_int_equal(found, 4);
+  bench_end(&b);
+}
+
 static uint64_t allocated_now;
 static uint64_t allocated_bytes(const void *context) { return allocated_now; }
 
@@ -113,6 +166,11 @@ static void test_what_tasks_allocated_comes_from_the_l2_cache_as_far_as_it_fits(
   struct pto_completion completion;
   assert_int_equal(b.port->ops->poll(b.port, &completion, 1), 1);
   expect_span(&b, 2, 2, 2013, 2826); /* 2763, and 62.5 */
+  b.port->allocated_bytes = NULL;    /* then all of it fits */
+  dispatch(&b, pto_script_message_of(0, 0, 1000, heap, &part), 4000);
+  b.port->ops->wait(b.port);
+  assert_int_equal(b.port->ops->poll(b.port, &completion, 1), 1);
+  expect_span(&b, 3, 3, 4013, 4713);
   bench_end(&b);
 }
 
@@ -156,6 +214,36 @@ static void test_what_was_used_last_is_in_the_l2_cache_where_it_goes_by_use(void
   bench_end(&bench);
 }
 
+/* Scalars of a list are no tensors, and of a list that is longer there are only so many. */
+static void test_a_tensor_is_used_by_the_mode_that_is_its_own(void **state) {
+  static const struct pto_kernel_param before[] = {{.mode = PTO_SCALAR}, {.mode = PTO_INPUT}},
+                                       behind[] = {{.mode = PTO_INPUT}, {.mode = PTO_OUTPUT}};
+  static char a[400];
+  static const uint64_t a_bytes = sizeof a;
+  struct pto_chip chip = pto_script_chip(1, 1);
+  chip.shares_anew = true;
+  chip.l2_bytes = 1000;
+  chip.has_lru_l2 = true;
+  for (int i = 0; i < 2; i++) {
+    struct pto_kernel kernel = pto_script_kernel;
+    struct bench b;
+    kernel.params = i ? behind : before;
+    kernel.param_count = 2;
+    bench_begin(&b, chip);
+    for (uint32_t k = 0; k < 2; k++) {
+      dispatch(&b, pto_script_message_of(0, 0, 400, a, &a_bytes), 0);
+      pto_script_tasks[k].payload.kernels[0] = &kernel;
+    }
+    for (uint32_t k = 0; k < 2; k++) {
+      b.port->ops->wait(b.port);
+      expect_completion(&b, k, b.port->clock + 2);
+    }
+    expect_span(&b, 0, 0, 13, 413); /* all are missed, and then all are there */
+    expect_span(&b, 1, 1, 428, 528);
+    bench_end(&b);
+  }
+}
+
 /* Keys are fifties of bytes. */
 static struct pto_chip chip_with_table(char *path, const char *rows) {
   struct pto_chip chip = pto_script_chip(2, 1);
@@ -182,7 +270,7 @@ static void test_a_call_takes_what_the_table_says(void **state) {
   struct bench b;
   for (uint32_t is_anew = 0; is_anew <= 1; is_anew++) {
     struct pto_chip chip = chip_with_table(
-        path, "script,AIV,b2,0,300,0,0,2,,,\nscript,AIV,b8,0,900,0,0,2,,,\nscript,AIC,b0,0,9,0,0,0,,,\n");
+        path, "script,AIV,b2,0,300,0,0,2,,,\nscript,AIV,b8,0,900,0,0,2,,,\nscript,AIC,b0,0,9,0,0,2,,,\n");
     chip.shares_anew = is_anew;
     bench_begin(&b, chip);
     unlink(path);
@@ -277,6 +365,9 @@ int main(void) {
       cmocka_unit_test(test_cores_that_move_nothing_do_not_share_the_memory),
       cmocka_unit_test(test_a_core_that_ends_at_an_instant_does_not_share_with_one_that_begins),
       cmocka_unit_test(test_bandwidth_that_is_shared_anew_changes_with_each_begin_and_end),
+      cmocka_unit_test(test_bytes_beyond_all_memory_end_too),
+      cmocka_unit_test(test_what_noise_makes_longer_is_recorded_so),
+      cmocka_unit_test(test_a_tensor_is_used_by_the_mode_that_is_its_own),
       cmocka_unit_test(test_what_tasks_allocated_comes_from_the_l2_cache_as_far_as_it_fits),
       cmocka_unit_test(test_what_was_used_last_is_in_the_l2_cache_where_it_goes_by_use),
       cmocka_unit_test(test_a_call_takes_what_the_table_says),

@@ -89,6 +89,21 @@ static const struct pto_kernel look_up_and_tell_kernel = {.name = "look_up_and_t
                                                      .param_count = 3,
                                                      .run = wait_for_it};
 
+/* And beside one that has returned by then. */
+RUN(return_at_once) { return 0; }
+static const struct pto_kernel look_up_later_kernel = {.name = "look_up_later",
+                                                       .cores = PTO_AIV,
+                                                       .flags = PTO_KERNEL_WAITS,
+                                                       .params = LIST(IN, OUT),
+                                                       .param_count = 3,
+                                                       .run = look_up},
+                               return_at_once_kernel = {.name = "return_at_once",
+                                                        .cores = PTO_AIC,
+                                                        .flags = PTO_KERNEL_WAITS,
+                                                        .params = LIST({.name = "x"}, {.name = "z"}),
+                                                        .param_count = 3,
+                                                        .run = return_at_once};
+
 static uint32_t calls;
 RUN(count) {
   for (uint64_t i = 0; i < numel(a, 0); i++) X(a, 0)[i] = MISTAKE(a) ? (float)calls++ : 1;
@@ -133,6 +148,25 @@ static const struct pto_kernel fill_local_kernel = {.name = "fill_local",
                                                     .param_count = 2,
                                                     .run = fill_local,
                                                     .cost = local_cost};
+RUN(fill_local_alone) { /* as much, and no tensor */
+  float *local = a->core->local.addr;
+  for (uint64_t i = 0; i < (MISTAKE(a) ? 32 : 16); i++) local[i] = 1;
+  return 0;
+}
+static const struct pto_kernel fill_local_first_kernel = {.name = "fill_local_first",
+                                                          .cores = PTO_AIV,
+                                                          .flags = PTO_KERNEL_WAITS,
+                                                          .params = LIST(OUT),
+                                                          .param_count = 2,
+                                                          .run = fill_local,
+                                                          .cost = local_cost},
+                               fill_local_too_kernel = {.name = "fill_local_too",
+                                                        .cores = PTO_AIV,
+                                                        .flags = PTO_KERNEL_WAITS,
+                                                        .params = LIST({.name = "z"}),
+                                                        .param_count = 2,
+                                                        .run = fill_local_alone,
+                                                        .cost = local_cost};
 static const struct pto_kernel use_local_kernel = {
     .name = "use_local", .cores = PTO_AIV, .params = LIST(OUT), .param_count = 2, .run = use_local, .cost = local_cost};
 
@@ -305,8 +339,8 @@ BODY(looks_up_by_an_output) {
   return two(rt, &look_up_kernel, &w.ta, &z, w.mistake);
 }
 
-BODY(looks_up_beside_a_core_that_waits) {
-  const struct pto_launch launch = {.aic = &wait_for_it_kernel, .aiv0 = &look_up_and_tell_kernel};
+static int look_up_twice(struct pto_runtime *rt, const struct pto_kernel *beside, const struct pto_kernel *looks_up) {
+  const struct pto_launch launch = {.aic = beside, .aiv0 = looks_up};
   struct pto_tensor z[2] = {fresh(rt, PTO_FLOAT32, 1), fresh(rt, PTO_FLOAT32, 1)};
   int status = PTO_OK;
   for (int i = 0; i < 2 && !status; i++) { /* the second on cores that were given up in between */
@@ -314,6 +348,10 @@ BODY(looks_up_beside_a_core_that_waits) {
     status = pto_submit(rt, &launch, params, 3, NULL);
   }
   return status;
+}
+BODY(looks_up_beside_a_core_that_waits) { return look_up_twice(rt, &wait_for_it_kernel, &look_up_and_tell_kernel); }
+BODY(looks_up_beside_a_core_that_has_returned) {
+  return look_up_twice(rt, &return_at_once_kernel, &look_up_later_kernel);
 }
 
 BODY(sets_a_sum_late) { /* in the ninth of twelve calls that are alike but for a scalar */
@@ -346,6 +384,12 @@ BODY(fills_l1) {
   struct pto_tensor z = fresh(rt, PTO_FLOAT32, 16);
   struct pto_param params[] = {pto_output(&z), pto_scalar_u64(w.mistake)};
   return pto_submit(rt, &(struct pto_launch){.aic = &fill_local_kernel}, params, 2, NULL);
+}
+BODY(fills_local_memory_of_two_cores) {
+  struct pto_tensor z = fresh(rt, PTO_FLOAT32, 16);
+  struct pto_param params[] = {pto_output(&z), pto_scalar_u64(w.mistake)};
+  const struct pto_launch launch = {.aiv0 = &fill_local_first_kernel, .aiv1 = &fill_local_too_kernel};
+  return pto_submit(rt, &launch, params, 2, NULL);
 }
 BODY(reads_old_local_memory) {
   struct pto_tensor z = fresh(rt, PTO_FLOAT32, 16);
@@ -445,6 +489,9 @@ static const struct planted planted[] = {
     {"a read that ends in a signal is found while another core waits",
      looks_up_beside_a_core_that_waits,
      {{"read output", "reads bytes [0, 4) of buffer 4,", "it ends in a signal"}}},
+    {"a read that ends in a signal is found when another core has returned",
+     looks_up_beside_a_core_that_has_returned,
+     {{"read output", "reads bytes [0, 4) of buffer 4,", "it ends in a signal"}}},
     {"a kernel that counts its calls is unstable", counts_its_calls, {{"unstable", "task 0 (count) is run twice"}}},
     {"a kernel that comes back once is unstable",
      comes_back_once,
@@ -462,6 +509,9 @@ static const struct planted planted[] = {
      fills_local_memory,
      {{"local", "writes bytes [64, 96) of the core's UB, and its cost states 64 of it", "`.local_bytes = 96`"}}},
     {"the same of L1", fills_l1, {{"local", "writes bytes [64, 96) of the core's L1, and its cost states 64 of it"}}},
+    {"of two cores that do so the first is told",
+     fills_local_memory_of_two_cores,
+     {{"local", "writes bytes [64, 96) of AIV0's UB, and its cost states 64 of it"}}},
     {"of a read of local memory that no cost states the ends are exact",
      reads_far_local_memory,
      {{"read unwritten", "some of bytes [20000, 20012) of the core's UB"}}},

@@ -17,9 +17,10 @@
 #include <tests/support/virtual_script.h>
 
 #include <runtime/base/reserve.h>
+#include <runtime/trace/segment.h>
 #include <runtime/trace/trace.h>
 
-/* An engine with its trace, whose log is made by hand: only its spans are used. */
+/* An engine with its trace, whose logs are made by hand: its spans are used, and segments where they are asked for. */
 struct bench {
   struct pto_chip chip;
   struct pto_port *port;
@@ -27,27 +28,39 @@ struct bench {
   struct pto_trace_log spans;
 };
 
-static inline void bench_begin(struct bench *bench, struct pto_chip chip) {
+static inline void bench_add_log(struct pto_trace_log *log, uint32_t record_bytes) {
+  assert_true(pto_reserve_init(&log->memory, 1 << 20));
+  log->record_bytes = record_bytes;
+  log->capacity = (1 << 20) / record_bytes;
+}
+
+static inline void bench_begin_as(struct bench *bench, struct pto_chip chip, uint32_t jitter_ppm, bool has_segments) {
   struct pto_error error;
   memset(bench, 0, sizeof *bench);
   pto_script_reset();
   bench->chip = chip;
-  const struct pto_engine_config config = {.chip = &bench->chip};
+  const struct pto_engine_config config = {.chip = &bench->chip, .jitter_ppm = jitter_ppm, .jitter_seed = 1};
   assert_int_equal(pto_engine_virtual_create(&config, &bench->port, &error), PTO_OK);
-  assert_true(pto_reserve_init(&bench->spans.memory, 1 << 20));
-  bench->spans.record_bytes = sizeof(struct pto_trace_span);
-  bench->spans.capacity = (1 << 20) / sizeof(struct pto_trace_span);
+  bench_add_log(&bench->spans, sizeof(struct pto_trace_span));
   bench->trace = (struct pto_trace){
       .record = PTO_RECORD_TIMELINE, .is_virtual = true, .spans = &bench->spans, .span_log_count = 1};
+  if (has_segments) {
+    bench_add_log(&bench->trace.segments, sizeof(struct pto_trace_segment));
+    bench_add_log(&bench->trace.costs, sizeof(struct pto_trace_cost));
+  }
   bench->port->trace = &bench->trace;
   char sentence[64];
   assert_int_equal(bench->port->ops->begin_run(bench->port, sentence, sizeof sentence), PTO_OK);
 }
 
+static inline void bench_begin(struct bench *bench, struct pto_chip chip) { bench_begin_as(bench, chip, 0, false); }
+
 static inline void bench_end(struct bench *bench) {
   bench->port->ops->end_run(bench->port);
   bench->port->ops->destroy(bench->port);
   pto_reserve_fini(&bench->spans.memory);
+  pto_reserve_fini(&bench->trace.segments.memory);
+  pto_reserve_fini(&bench->trace.costs.memory);
 }
 
 static inline void dispatch(struct bench *bench, struct pto_message message, uint64_t ready_at) {
