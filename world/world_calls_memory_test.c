@@ -44,8 +44,9 @@ static int exchange(const struct pto_kernel_args *a) {
   return 0;
 }
 static const struct pto_kernel_param exchange_params[] = {
-    {"own", PTO_INPUT, 0, 0, 0, 0},     {"peer", PTO_INOUT, 0, 0, 0, 0},    {"back", PTO_OUTPUT, 0, 0, 0, 0},
-    {"window", PTO_INPUT, 0, 0, 0, 0}, {"passed", PTO_OUTPUT, 0, 0, 0, 0}, {"comm", PTO_SCALAR, 0, 0, 0, PTO_SCALAR_U64}};
+    {"own", PTO_INPUT, 0, 0, 0, 0},     {"peer", PTO_INOUT, 0, 0, 0, 0},
+    {"back", PTO_OUTPUT, 0, 0, 0, 0},   {"window", PTO_INPUT, 0, 0, 0, 0},
+    {"passed", PTO_OUTPUT, 0, 0, 0, 0}, {"comm", PTO_SCALAR, 0, 0, 0, PTO_SCALAR_U64}};
 static const struct pto_kernel exchange_kernel = {.name = "exchange",
                                                   .cores = PTO_AIV,
                                                   .flags = PTO_KERNEL_REMOTE,
@@ -208,8 +209,11 @@ static void run_world(const void *state) {
   const struct job *job = state;
   struct pto_world *world = NULL;
   char sentence[256] = "";
-  const struct pto_world_config config = {
-      .size = sizeof config, .ranks = RANKS, .chip = "tiny", .threads = job->threads, .rank_threads = job->rank_threads};
+  const struct pto_world_config config = {.size = sizeof config,
+                                          .ranks = RANKS,
+                                          .chip = "tiny",
+                                          .threads = job->threads,
+                                          .rank_threads = job->rank_threads};
   set_inputs();
   int status = pto_world_create(&config, &world, sentence, sizeof sentence);
   if (!went_or("pto_world_create", status, sentence, PTO_ESYSTEM)) {

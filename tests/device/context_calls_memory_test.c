@@ -88,7 +88,8 @@ static void compute(void) {
 
 /* An input that is host memory, and an output that is made. */
 static void call(void) {
-  struct pto_argument in = {.name = "a", .data = (void *)(uintptr_t)one_to_four, .size_bytes = BYTES}, out = {.name = "c"};
+  struct pto_argument in = {.name = "a", .data = (void *)(uintptr_t)one_to_four, .size_bytes = BYTES},
+                      out = {.name = "c"};
   const struct pto_call made = {
       .size = sizeof made, .inputs = &in, .outputs = &out, .input_count = 1, .output_count = 1};
   if (did("pto_context_call", pto_context_call(context, &times_2, &made))) {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whichever allocation fails, at every point of the public calls on runtimes and of programs: the call is refused with
- * a sentence or gives what is right, nothing is lost, and what there is stays usable.  Contexts:
- * tests/device/public_calls_memory_test.c; worlds: world/public_calls_memory_test.c.
+ * Whichever allocation fails, at every point of the public calls on runtimes (runtime.h, core.h, recorded.h, dlpack.h):
+ * the call is refused with a sentence or gives what is right, nothing is lost, and what there is stays usable.  The
+ * calls of programs: tests/runtime/program_calls_memory_test.c; of contexts: tests/device/context_calls_memory_test.c;
+ * of worlds: world/world_calls_memory_test.c.
  *
  * In no scenario, as they allocate nothing, whatever is given:
  *   tensor.h       all (dtypes, views, overlap, text), but for the three that take a runtime
  *   kernel.h       pto_kernel_find, _count, _at, pto_kernel_error
- *   runtime.h      pto_call_from, pto_scope_statistics, pto_report_error: they write to the runtime
- *   program.h      pto_program_rank, _rank_count, _seed, pto_array_get, _set, pto_program_tolerance, _fail, _fail_as
+ *   core.h         pto_core_signal_block, _turn, _yield, _now, _work
+ *   runtime.h      pto_call_from, pto_scope_statistics, pto_report_error, pto_core_count, pto_submit_aic
  * The engines of check (observe, explore) are none of the public ones.  pto_runtime_publish_counters has its test,
  * tests/runtime/published_counters_test.c, as libsde keeps names for ever; pto_graph_builder_operation,
  * pto_operation_submit and pto_operation_temporary are calls of graphs.
@@ -17,9 +18,7 @@
 
 #include <stdio.h>
 
-#include <orchestration/loader/program_run.h>
 #include <pto/dlpack.h>
-#include <pto/operation.h>
 #include <pto/pto.h>
 #include <runtime/base/base.h>
 
@@ -36,10 +35,11 @@ static const struct kind {
     {"virtual", "tiny", "fifo", NULL, 1, 0, 0, PTO_DEPS_EXACT, 0},
     {"virtual", "tiny,submit=1000", "random:3", NULL, 2,
      PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE | PTO_RECORD_SEGMENTS | PTO_RECORD_CALLERS, 60000, PTO_DEPS_PTO, 1000},
+    {"virtual", "a2a3", "fifo", NULL, 1, 0, 0, PTO_DEPS_EXACT, 0},
     {"threads", "tiny", "lifo", "none", 2, 0, 0, PTO_DEPS_EXACT, 0},
     {"threads", "tiny", "fifo", "spread", 2, PTO_RECORD_TASKS | PTO_RECORD_TIMELINE, 60000, PTO_DEPS_EXACT, 0},
 };
-enum { VIRTUAL, VIRTUAL_RECORDED, THREADS, THREADS_RECORDED };
+enum { VIRTUAL, VIRTUAL_RECORDED, VIRTUAL_A2A3, THREADS, THREADS_RECORDED };
 
 static void timed_out(void *context, const char *sentence) {}
 
@@ -290,135 +290,10 @@ static void run_recorded(const void *kind) {
   recorded = NULL;
 }
 
-/* ---- program.h ---- */
-
-static int prepare(struct pto_program_run *run) {
-  struct pto_array *in = pto_program_array(run, "in", PTO_ARRAY_INPUT, PTO_FLOAT32, 1, shape);
-  struct pto_array *scratch = pto_program_array(run, "scratch", PTO_ARRAY_SCRATCH, PTO_FLOAT32, 1, shape);
-  struct pto_array *out = pto_program_array(run, "out", PTO_ARRAY_OUTPUT, PTO_FLOAT32, 1, shape);
-  const char **label = pto_program_state(run, sizeof *label);
-  pto_array_fill_uniform(run, in, 1, 2);
-  pto_array_fill(scratch, (double)pto_option_int(run, "rest"));
-  if (!in || !scratch || !out || !label) return PTO_OK; /* the run has failed, and says why */
-  *label = pto_program_text(run, "times %d", 3);
-  return PTO_OK;
-}
-
-static int orchestrate_program(struct pto_runtime *rt, struct pto_program_run *run) {
-  const struct pto_tensor in = pto_array_tensor(rt, pto_program_find(run, "in")),
-                          out = pto_array_tensor(rt, pto_program_find(run, "out"));
-  if (strcmp(*(const char **)pto_program_state(run, sizeof(char *)), "times 3") != 0) return PTO_EINVAL;
-  float *copy = pto_program_alloc(run, 1000);
-  if (!copy) return PTO_OK; /* the run has failed */
-  pto_program_print(run, "%s of %s", "a line", pto_option_text(run, "name"));
-  return submit_in_scopes(rt, &in, &out);
-}
-
-static int expect(struct pto_program_run *run) {
-  const struct pto_array *in = pto_program_find(run, "in");
-  double *golden = pto_array_golden(run, pto_program_find(run, "out"));
-  for (uint64_t i = 0; golden && i < NUMEL; i++) golden[i] = 3 * pto_array_get(in, i);
-  return PTO_OK;
-}
-
-static int drive_contexts(struct pto_program_run *run) {
-  struct pto_context *context = NULL;
-  struct pto_context_options options = {.size = sizeof options, .memory_bytes = 1 << 20, .tensor_count = 16};
-  char sentence[256] = "";
-  options.runtime = *pto_program_config(run);
-  const int status = pto_context_create(&options, &context, sentence, sizeof sentence);
-  if (status) return pto_program_fail_as(run, status, "%s", sentence);
-  pto_program_report(run, context);
-  pto_context_destroy(context);
-  pto_program_figure(run, "contexts", 1);
-  return PTO_OK;
-}
-
-static const struct pto_option options[] = {
-    {"rest", PTO_OPTION_INT, "4", "a number"}, {"name", PTO_OPTION_TEXT, "none", "a name"}, {0}};
-static const struct pto_case cases[] = {{.name = "small", .settings = "rest=5 name=small"}, {0}};
-static const struct pto_program program = {.abi = PTO_PROGRAM_ABI,
-                                           .name = "test",
-                                           .rtol = 1e-6,
-                                           .options = options,
-                                           .cases = cases,
-                                           .prepare = prepare,
-                                           .orchestrate = orchestrate_program,
-                                           .expect = expect},
-                                host_program = {.abi = PTO_PROGRAM_ABI,
-                                                .name = "host",
-                                                .options = options,
-                                                .cases = cases,
-                                                .prepare = prepare,
-                                                .host = drive_contexts};
-static FILE *printed;
-
-static void run_program(struct pto_program_run *run, struct pto_runtime *rt) {
-  struct pto_comparison comparison;
-  int status = pto_program_run_prepare(run);
-  if (status == PTO_OK) status = pto_program_run_remember(run);
-  for (int i = 0; i < 2 && status == PTO_OK; i++) {
-    if (i) pto_program_run_rewind(run);
-    status = pto_program_run_orchestrate(run, rt);
-  }
-  if (status == PTO_OK) status = pto_program_run_expect(run);
-  if (!went_or("a program", status, pto_program_run_error(run)->sentence, PTO_ESYSTEM)) return;
-  if (!pto_program_run_program(run)->expect) return;
-  pto_program_run_compare(run, 1e-6, 0, &comparison);
-  HOLDS(comparison.is_verified && comparison.compared == NUMEL);
-}
-
-static void run_programs(const void *context) {
-  static struct pto_error error;
-  const struct pto_config config = {.size = sizeof config, .engine = "virtual", .chip = "tiny", .window = 64};
-  const struct pto_program_request request = {.case_name = "small", .config = &config, .text = printed};
-  const struct pto_program *const its = context;
-  struct pto_runtime *rt = its->host ? NULL : open_runtime(&kinds[VIRTUAL]);
-  struct pto_program_run *run = NULL;
-  if (!its->host && !rt) return;
-  if (went("a program", pto_program_run_create(its, &request, &run, &error), error.sentence)) run_program(run, rt);
-  pto_program_run_destroy(run);
-  pto_runtime_destroy(rt);
-}
-
-/* ---- operation.h: what is registered stays, so its block does too ---- */
-
-static int infer(struct pto_operation_inference *call) { return PTO_OK; }
-static int lower(const struct pto_operation_lowering *call) { return PTO_OK; }
-static int refer(const struct pto_operation_reference *call) { return PTO_OK; }
-
-static void test_an_operation_that_is_refused_can_be_registered_again(void **state) {
-  static const struct pto_operation_operand operand = {.name = "x"};
-  static const struct pto_operation operation = {.abi = PTO_OPERATION_ABI,
-                                                 .name = "kept",
-                                                 .operands = &operand,
-                                                 .operand_count = 1,
-                                                 .result_count = 1,
-                                                 .infer = infer,
-                                                 .lower = lower,
-                                                 .reference = refer};
-  if (!PTO_HAS_FAILING_MALLOC) skip();
-  uint32_t refused = 0;
-  int status = PTO_ENOMEM;
-  for (uint32_t n = 1; status != PTO_OK; n++) {
-    char sentence[256] = "";
-    const int64_t live = live_blocks;
-    fail_countdown = n;
-    status = pto_operation_register(&operation, sentence, sizeof sentence);
-    fail_countdown = 0;
-    if (status == PTO_OK) break;
-    refused++;
-    assert_int_equal(status, PTO_ENOMEM);
-    assert_non_null(strstr(sentence, "kept"));
-    assert_int_equal(live_blocks, live);
-  }
-  assert_true(refused > 0);
-  assert_int_equal(pto_operation_register(&operation, NULL, 0), PTO_OK); /* it is known */
-}
-
 static const struct memory_scenario scenarios[] = {
     {"tasks in virtual time", run_tasks, &kinds[VIRTUAL]},
     {"tasks in virtual time, recorded, on a chip with settings", run_tasks, &kinds[VIRTUAL_RECORDED]},
+    {"tasks in virtual time, on a chip with stages of kernels", run_tasks, &kinds[VIRTUAL_A2A3]},
     {"tasks on threads", run_tasks, &kinds[THREADS]},
     {"tasks on threads that are bound, recorded", run_tasks, &kinds[THREADS_RECORDED]},
     {"tensors that are shown and taken, in virtual time", show_tensors, &kinds[VIRTUAL]},
@@ -428,16 +303,6 @@ static const struct memory_scenario scenarios[] = {
     {"kernels that wait, on threads", run_waiting_cores, &kinds[THREADS]},
     {"recorded tasks in virtual time", run_recorded, &kinds[VIRTUAL]},
     {"recorded tasks on threads", run_recorded, &kinds[THREADS]},
-    {"a program", run_programs, &program},
-    {"a program that drives contexts", run_programs, &host_program},
 };
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_an_operation_that_is_refused_can_be_registered_again),
-  };
-  printed = fopen("/dev/null", "w");
-  const int failed = memory_run_scenarios("public calls", scenarios, PTO_ARRAY_LENGTH(scenarios));
-  fclose(printed);
-  return failed + cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return memory_run_scenarios("public calls", scenarios, PTO_ARRAY_LENGTH(scenarios)); }

@@ -150,9 +150,8 @@ static inline void test_memory_points(void **state) {
 static inline int memory_run_scenarios(const char *name, const struct memory_scenario *scenarios, size_t count) {
   struct CMUnitTest tests[32];
   for (size_t i = 0; i < count; i++)
-    tests[i] = (struct CMUnitTest){.name = scenarios[i].name,
-                                   .test_func = test_memory_points,
-                                   .initial_state = (void *)(uintptr_t)&scenarios[i]};
+    tests[i] = (struct CMUnitTest){
+        .name = scenarios[i].name, .test_func = test_memory_points, .initial_state = (void *)(uintptr_t)&scenarios[i]};
   return _cmocka_run_group_tests(name, tests, count, NULL, NULL);
 }
 
