@@ -54,20 +54,40 @@ static const struct pto_kernel exchange_kernel = {.name = "exchange",
                                                   .param_count = 6,
                                                   .run = exchange};
 
-static int orchestrate_exchange(struct pto_runtime *rt, void *context) {
+static int submit_exchange(struct pto_runtime *rt, const struct pto_tensor *mine, const struct pto_tensor *again,
+                           const struct pto_tensor *come) {
   const uint32_t rank = pto_runtime_rank(rt);
   const struct pto_launch launch = {.size = sizeof launch, .aiv0 = &exchange_kernel};
   struct pto_comm comm;
   int status = pto_comm_create(rt, NULL, 0, sizeof own[0], 2, &comm);
   if (status) return status;
-  const struct pto_tensor mine = over(rt, own[rank], NUMEL), again = over(rt, back[rank], NUMEL),
-                          come = over(rt, passed[rank], NUMEL);
   const struct pto_tensor peer = pto_comm_peer(rt, comm, (rank + 1) % RANKS, PTO_FLOAT32, 1, shape),
                           window = pto_comm_window(rt, comm, PTO_FLOAT32, 1, shape);
-  const struct pto_param params[] = {pto_input(&mine),   pto_inout(&peer),  pto_output(&again),
-                                     pto_input(&window), pto_output(&come), pto_scalar_u64(comm.id)};
+  const struct pto_param params[] = {pto_input(mine),    pto_inout(&peer), pto_output(again),
+                                     pto_input(&window), pto_output(come), pto_scalar_u64(comm.id)};
   return pto_submit_group(rt, comm, &launch, params, 6, NULL);
 }
+
+static int orchestrate_exchange(struct pto_runtime *rt, void *context) {
+  const uint32_t rank = pto_runtime_rank(rt);
+  const struct pto_tensor mine = over(rt, own[rank], NUMEL), again = over(rt, back[rank], NUMEL),
+                          come = over(rt, passed[rank], NUMEL);
+  return submit_exchange(rt, &mine, &again, &come);
+}
+
+/* The same as a program of a context. */
+static int dispatch_exchange(struct pto_runtime *rt, const struct pto_bound *bound) {
+  return submit_exchange(rt, &bound->inputs[0], &bound->outputs[0], &bound->outputs[1]);
+}
+static const struct pto_operand operands[] = {{.name = "own", .dtype = PTO_FLOAT32, .ndims = 1, .shape = {NUMEL}},
+                                              {.name = "back", .dtype = PTO_FLOAT32, .ndims = 1, .shape = {NUMEL}},
+                                              {.name = "passed", .dtype = PTO_FLOAT32, .ndims = 1, .shape = {NUMEL}}};
+static const struct pto_device_program exchange_program = {.name = "exchange",
+                                                           .inputs = operands,
+                                                           .input_count = 1,
+                                                           .outputs = operands + 1,
+                                                           .output_count = 2,
+                                                           .orchestrate = dispatch_exchange};
 
 static bool has_exchanged(void) {
   for (uint32_t r = 0; r < RANKS; r++)
@@ -166,21 +186,48 @@ static void set_inputs(void) {
 }
 
 static const struct job {
-  int (*orchestrate)(struct pto_runtime *rt, void *context);
+  int (*orchestrate)(struct pto_runtime *rt, void *context); /* NULL: ranks have contexts */
   bool (*has_done)(void);
   uint32_t threads, record;
   bool rank_threads;
 } jobs[] = {
     {orchestrate_exchange, has_exchanged, 1, 0, false},
+    {NULL, has_exchanged, 1, 0, false}, /* contexts */
     {orchestrate_exchange, has_exchanged, 1, PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE | PTO_RECORD_SEGMENTS, true},
     {orchestrate_exchange, has_exchanged, 2, 0, false},
     {orchestrate_collectives, has_collected, 1, 0, false},
     {orchestrate_experts, has_mixed, 2, 0, false},
 };
 
+static int run_runtime(const struct pto_config *config, const struct job *job, char *sentence, size_t size) {
+  struct pto_runtime *rt = NULL;
+  int status = pto_runtime_create_explained(config, &rt, sentence, size);
+  if (status) return status;
+  status = pto_run(rt, job->orchestrate, NULL);
+  snprintf(sentence, size, "%s", pto_last_error(rt));
+  pto_runtime_destroy(rt);
+  return status;
+}
+
+static int run_context(const struct pto_config *config, char *sentence, size_t size) {
+  const uint32_t rank = pto_rank_index(config->rank);
+  const struct pto_context_options options = {
+      .size = sizeof options, .memory_bytes = 1 << 16, .tensor_count = 16, .runtime = *config};
+  const struct pto_host_array in = {"own", own[rank], sizeof own[rank]},
+                              results[] = {{"back", back[rank], sizeof back[rank]},
+                                           {"passed", passed[rank], sizeof passed[rank]}};
+  const struct pto_compute_arrays arrays = {&in, results, 1, 2};
+  struct pto_context *context = NULL;
+  int status = pto_context_create(&options, &context, sentence, size);
+  if (status) return status;
+  status = pto_context_compute(context, &exchange_program, &arrays);
+  snprintf(sentence, size, "%s", pto_context_error(context));
+  pto_context_destroy(context);
+  return status;
+}
+
 static int run_rank(struct pto_rank *rank, void *context) {
   const struct job *job = context;
-  struct pto_runtime *rt = NULL;
   char sentence[256] = "";
   const struct pto_config config = {.size = sizeof config,
                                     .engine = "virtual",
@@ -190,12 +237,8 @@ static int run_rank(struct pto_rank *rank, void *context) {
                                     .record = job->record,
                                     .window = 64,
                                     .heap_bytes = 1 << 16};
-  int status = pto_runtime_create_explained(&config, &rt, sentence, sizeof sentence);
-  if (status == PTO_OK) {
-    status = pto_run(rt, job->orchestrate, NULL);
-    snprintf(sentence, sizeof sentence, "%s", pto_last_error(rt));
-    pto_runtime_destroy(rt);
-  }
+  const int status = job->orchestrate ? run_runtime(&config, job, sentence, sizeof sentence)
+                                      : run_context(&config, sentence, sizeof sentence);
   if (status) pto_rank_set_error(rank, sentence);
   return status;
 }
@@ -230,10 +273,11 @@ static void run_world(const void *state) {
 int main(void) {
   static const struct memory_scenario scenarios[] = {
       {"put, get and signals", run_world, &jobs[0]},
-      {"put, get and signals of ranks with threads, recorded", run_world, &jobs[1]},
-      {"put, get and signals of ranks on two threads", run_world, &jobs[2]},
-      {"collectives", run_world, &jobs[3]},
-      {"experts of ranks on two threads", run_world, &jobs[4]},
+      {"put, get and signals of contexts", run_world, &jobs[1]},
+      {"put, get and signals of ranks with threads, recorded", run_world, &jobs[2]},
+      {"put, get and signals of ranks on two threads", run_world, &jobs[3]},
+      {"collectives", run_world, &jobs[4]},
+      {"experts of ranks on two threads", run_world, &jobs[5]},
   };
   return memory_run_scenarios("world calls", scenarios, PTO_ARRAY_LENGTH(scenarios));
 }
