@@ -99,7 +99,7 @@ static inline void memory_check(bool holds, const char *what, int line) {
 #define CALL_ONCE(call, text) CALL_AS(true, call, text)
 #define CHECK(condition) memory_check(trial.is_over || (condition), #condition, __LINE__)
 
-enum { KEPT = 16, KEPT_BYTES = 1 << 17 };
+enum { KEPT = 16, KEPT_BYTES = 1 << 19 };
 static struct {
   size_t size;
   char bytes[KEPT_BYTES];
@@ -124,13 +124,16 @@ static inline void memory_compare(uint32_t index, const void *bytes, size_t size
 }
 #define AS_KEPT(index, bytes, size) memory_compare(index, bytes, size, __LINE__)
 
+/* What a file has, which is there. */
+static inline size_t memory_read(const char *path, char *bytes, size_t room, int line) {
+  const int fd = open(path, O_RDONLY);
+  const ssize_t size = fd < 0 ? -1 : read(fd, bytes, room);
+  memory_check(size > 0 && close(fd) == 0, path, line);
+  return (size_t)size;
+}
 static inline void memory_compare_file(uint32_t index, const char *path, int line) {
   static char bytes[KEPT_BYTES];
-  if (trial.is_over) return;
-  const int fd = open(path, O_RDONLY);
-  const ssize_t size = fd < 0 ? -1 : read(fd, bytes, sizeof bytes);
-  memory_check(size > 0 && close(fd) == 0, path, line);
-  memory_compare(index, bytes, (size_t)size, line);
+  if (!trial.is_over) memory_compare(index, bytes, memory_read(path, bytes, sizeof bytes, line), line);
 }
 #define FILE_AS_KEPT(index, path) memory_compare_file(index, path, __LINE__)
 
