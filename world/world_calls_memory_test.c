@@ -7,14 +7,11 @@
  * pto_world_rank, pto_rank_index, _count, _clock_ps, _set_error, pto_comm_place, _size, _window, _peer, pto_core_window
  * and pto_core_computes allocate nothing.  A world runs once, so it is the next one that has memory again.
  */
-#include <tests/support/memory_points.h>
-
-#include <stdio.h>
+#include <tests/support/memory_scenarios.h>
 
 #include <pto/collectives.h>
 #include <pto/pto.h>
 #include <pto/remote.h>
-#include <runtime/base/base.h>
 
 #define RANKS 3u
 #define NUMEL 12u
@@ -243,11 +240,6 @@ static int run_rank(struct pto_rank *rank, void *context) {
   return status;
 }
 
-/* A kernel without memory fails its run with PTO_EKERNEL, and a thread that does not start is PTO_ESYSTEM. */
-static int status_for(int status, const char *sentence) {
-  return status == PTO_EKERNEL && !strstr(sentence, "memory") ? PTO_OK : status;
-}
-
 static void run_world(const void *state) {
   const struct job *job = state;
   struct pto_world *world = NULL;
@@ -258,15 +250,10 @@ static void run_world(const void *state) {
                                           .threads = job->threads,
                                           .rank_threads = job->rank_threads};
   set_inputs();
-  int status = pto_world_create(&config, &world, sentence, sizeof sentence);
-  if (!went_or("pto_world_create", status, sentence, PTO_ESYSTEM)) {
-    HOLDS(world == NULL);
-    return;
-  }
-  status = pto_world_run(world, run_rank, (void *)(uintptr_t)job);
-  const char *why = pto_world_last_error(world);
-  if (went_or("pto_world_run", status, why, status == PTO_ESYSTEM ? PTO_ESYSTEM : status_for(PTO_EKERNEL, why)))
-    HOLDS(job->has_done());
+  CALL(pto_world_create(&config, &world, sentence, sizeof sentence), sentence);
+  memory_check(trial.is_over == (world == NULL), "a world or a refusal", __LINE__);
+  CALL_ONCE(pto_world_run(world, run_rank, (void *)(uintptr_t)job), pto_world_last_error(world));
+  CHECK(job->has_done());
   pto_world_destroy(world);
 }
 
@@ -279,5 +266,5 @@ int main(void) {
       {"collectives", run_world, &jobs[4]},
       {"experts of ranks on two threads", run_world, &jobs[5]},
   };
-  return memory_run_scenarios("world calls", scenarios, PTO_ARRAY_LENGTH(scenarios));
+  return memory_run_scenarios("world calls", scenarios, PTO_ARRAY_LENGTH(scenarios), NULL, NULL, NULL);
 }

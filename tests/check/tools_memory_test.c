@@ -118,7 +118,7 @@ static void take_report(uint32_t index, struct pto_report *report) {
 
 /* ---- scenarios ---- */
 
-static void session(void) {
+static void session(const void *unused) {
   char output[300];
   snprintf(output, sizeof output, "z=%s", path_of("z.npy"));
   const char *outputs[] = {output};
@@ -148,7 +148,7 @@ static void session(void) {
   (void)unlink(path_of("result.json"));
 }
 
-static void exports(void) {
+static void exports(const void *unused) {
   static const char *const names[][2] = {{"trace", "t.json"},   {"trace", "t.pftrace"}, {"trace", "t.et"},
                                          {"report", "r.html"},  {"dot", "d.dot"},       {"deps-json", "d.json"},
                                          {"waits-dot", "w.dot"}};
@@ -165,7 +165,7 @@ static void exports(void) {
   pto_session_close(s);
 }
 
-static void judges(void) {
+static void judges(const void *unused) {
   const struct pto_why_request request = {.size = sizeof request, .tasks = {0, 1}};
   struct pto_session *s = ready(&made, unordered);
   struct pto_findings *findings = NULL;
@@ -183,7 +183,7 @@ static void judges(void) {
   pto_session_close(s);
 }
 
-static void baseline(void) {
+static void baseline(const void *unused) {
   struct pto_session *s = ready(&made, NULL);
   struct pto_baseline *first = NULL, *second = NULL;
   const char *path = path_of("baseline.json");
@@ -211,7 +211,7 @@ static void remove_captured(void) {
   memory_resume();
 }
 
-static void capture(void) {
+static void capture(const void *unused) {
   const struct pto_session_options options = options_for(&copying, NULL);
   struct pto_session *s = NULL;
   struct pto_report *report = NULL;
@@ -241,7 +241,7 @@ static void write_graph(const char *path, const char *const *setting) {
   memory_resume();
 }
 
-static void differences(void) {
+static void differences(const void *unused) {
   char paths[2][300];
   struct pto_report *report = NULL;
   for (int i = 0; i < 2; i++) {
@@ -269,25 +269,23 @@ static void drop_found(void) {
 /* The findings of a judge that runs the program: they may be given where it has failed, too. */
 #define JUDGE(index, call)                                                                                             \
   found = NULL;                                                                                                        \
-  for (int status_ = trial.is_over ? PTO_OK : (call); memory_refused(status_, sentence, false, __LINE__);              \
-       status_ = (call))                                                                                               \
-    drop_found();                                                                                                      \
+  CALL_CLEARED(call, sentence, drop_found());                                                                          \
   if (!trial.is_over) FINDINGS_AS_KEPT(index, found);                                                                  \
   drop_found()
 
-static void observe(void) {
+static void observe(const void *unused) {
   const struct pto_session_options right = options_for(&made, NULL), wrong = options_for(&made, beyond);
   JUDGE(0, pto_tools_observe(&right, NULL, &found, sentence, sizeof sentence));
   JUDGE(1, pto_tools_observe(&wrong, NULL, &found, sentence, sizeof sentence));
 }
 
-static void observe_ranks(void) {
+static void observe_ranks(const void *unused) {
   const struct pto_session_options wrong = options_for(&made, beyond);
   const struct pto_observe_request two = {.size = sizeof two, .ranks = 2};
   JUDGE(0, pto_tools_observe(&wrong, &two, &found, sentence, sizeof sentence));
 }
 
-static void explore(void) {
+static void explore(const void *unused) {
   const struct pto_explore_request some = {.size = sizeof some, .schedules = 4},
                                    all = {.size = sizeof all, .is_all = 1};
   const struct pto_session_options right = options_for(&made, NULL), wrong = options_for(&made, unordered);
@@ -295,46 +293,31 @@ static void explore(void) {
   JUDGE(1, pto_tools_explore(&wrong, &all, &found, sentence, sizeof sentence));
 }
 
-static void check_ranks(void) {
+static void check_ranks(const void *unused) {
   const struct pto_session_options wrong = options_for(&made, unordered);
   JUDGE(0, pto_tools_check_ranks(&wrong, 2, &found, sentence, sizeof sentence));
 }
 
-static void explore_ranks(void) {
+static void explore_ranks(const void *unused) {
   const struct pto_session_options right = options_for(&made, NULL);
   JUDGE(0, pto_tools_explore_ranks(&right, 2, 3, &found, sentence, sizeof sentence));
 }
 
-#define SCENARIO(title, function)                                                                                      \
-  static void title(void **state) {                                                                                    \
-    (void)state;                                                                                                       \
-    memory_run(&(struct memory_scenario){#function, function});                                                        \
-  }
-SCENARIO(test_a_session_runs_and_tells_its_result, session)
-SCENARIO(test_exports_are_whole, exports)
-SCENARIO(test_what_is_unordered_is_found_and_explained, judges)
-SCENARIO(test_a_baseline_is_written_and_compared, baseline)
-SCENARIO(test_a_task_is_captured_and_replayed, capture)
-SCENARIO(test_graphs_are_compared, differences)
-SCENARIO(test_it_is_observed, observe)
-SCENARIO(test_it_is_observed_on_ranks, observe_ranks)
-SCENARIO(test_it_is_explored, explore)
-SCENARIO(test_it_is_checked_on_ranks, check_ranks)
-SCENARIO(test_it_is_explored_on_ranks, explore_ranks)
+static const struct memory_scenario scenarios[] = {
+    {"a session runs and tells its result", session, NULL},
+    {"exports are whole", exports, NULL},
+    {"what is unordered is found and explained", judges, NULL},
+    {"a baseline is written and compared", baseline, NULL},
+    {"a task is captured and replayed", capture, NULL},
+    {"graphs are compared", differences, NULL},
+    {"it is observed", observe, NULL},
+    {"it is observed on ranks", observe_ranks, NULL},
+    {"it is explored", explore, NULL},
+    {"it is checked on ranks", check_ranks, NULL},
+    {"it is explored on ranks", explore_ranks, NULL},
+};
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_teardown(test_a_session_runs_and_tells_its_result, test_folder_clear),
-      cmocka_unit_test_teardown(test_exports_are_whole, test_folder_clear),
-      cmocka_unit_test_teardown(test_what_is_unordered_is_found_and_explained, test_folder_clear),
-      cmocka_unit_test_teardown(test_a_baseline_is_written_and_compared, test_folder_clear),
-      cmocka_unit_test_teardown(test_a_task_is_captured_and_replayed, test_folder_clear),
-      cmocka_unit_test_teardown(test_graphs_are_compared, test_folder_clear),
-      cmocka_unit_test_teardown(test_it_is_observed, test_folder_clear),
-      cmocka_unit_test_teardown(test_it_is_observed_on_ranks, test_folder_clear),
-      cmocka_unit_test_teardown(test_it_is_explored, test_folder_clear),
-      cmocka_unit_test_teardown(test_it_is_checked_on_ranks, test_folder_clear),
-      cmocka_unit_test_teardown(test_it_is_explored_on_ranks, test_folder_clear),
-  };
-  return cmocka_run_group_tests_name("tools_memory", tests, test_folder_open, test_folder_close);
+  return memory_run_scenarios("calls of pto/tools.h", scenarios, PTO_ARRAY_LENGTH(scenarios), test_folder_open,
+                              test_folder_clear, test_folder_close);
 }

@@ -7,83 +7,90 @@
  * pto_context_info, _counters, _clear_error, pto_device_tensor_describe, _size and pto_device_program_serial allocate
  * nothing and cannot be refused for that.
  */
-#include <tests/support/memory_points.h>
+#include <tests/support/memory_scenarios.h>
 
 #include <tests/support/context_fixture.h>
-
-#include <stdio.h>
+#include <tests/support/no_hwloc.h>
 
 static const float one_to_four[NUMEL] = {1, 2, 3, 4};
-static bool is_clean; /* nothing has been refused since the pass began: values are certain */
 
-/* Whether a call went well; a failure that is kept is forgotten. */
-static bool did_or(const char *call, int status, int other_status) {
-  char sentence[512];
-  snprintf(sentence, sizeof sentence, "%s", pto_context_error(context));
-  if (went_or(call, status, sentence, other_status)) return true;
-  is_clean = false;
-  (void)pto_context_clear_error(context);
-  return false;
-}
-static bool did(const char *call, int status) { return did_or(call, status, is_clean ? PTO_OK : PTO_EINVAL); }
-
-/* Whether they are the numbers from 1 on times a factor; where a call has failed, they may be as at first. */
-static void holds_times(const float *values, float factor) {
-  const float untouched[NUMEL] = {0};
-  float wanted[NUMEL];
-  for (uint32_t i = 0; i < NUMEL; i++) wanted[i] = factor * one_to_four[i];
-  HOLDS(memcmp(values, wanted, BYTES) == 0 || (!is_clean && memcmp(values, untouched, BYTES) == 0));
+static bool is_times(const float *values, float factor) {
+  for (uint32_t i = 0; i < NUMEL; i++)
+    if (values[i] != factor * one_to_four[i]) return false;
+  return true;
 }
 
-static void reads_times(struct pto_device_tensor t, float factor) {
-  float values[NUMEL];
-  if (did("pto_device_tensor_read", pto_device_tensor_read(context, t, values, BYTES))) holds_times(values, factor);
+/* ---- a few calls each: what fails while it runs is to be queued again ---- */
+
+static void expect_tensor(struct pto_device_tensor t) {
+  memory_check(trial.is_over == (t.id == 0), "a tensor or a refusal", __LINE__);
 }
-
-/* ---- a few calls each ---- */
-
 static struct pto_device_tensor make(void) {
   struct pto_device_tensor t = {0};
-  (void)did("pto_device_tensor_create", pto_device_tensor_create_host(context, &matrix, &t));
+  OF_CONTEXT(pto_device_tensor_create_host(context, &matrix, &t));
+  expect_tensor(t);
   return t;
 }
 static void drop(struct pto_device_tensor t) {
-  if (t.id) (void)did("pto_device_tensor_destroy", pto_device_tensor_destroy(context, t));
+  if (t.id) OF_CONTEXT(pto_device_tensor_destroy(context, t));
+  if (t.id && trial.is_over) (void)pto_device_tensor_destroy(context, t);
+}
+
+/* Nothing runs then, and no failure is kept. */
+static void settle(void) {
+  OF_CONTEXT(pto_context_sync(context));
+  if (trial.is_over && pto_context_sync(context) != PTO_OK) (void)pto_context_clear_error(context);
+}
+
+static void write_and_copy(struct pto_device_tensor in, struct pto_device_tensor copy) {
+  float values[NUMEL] = {0};
+  AGAIN_IF_REFUSED {
+    OF_CONTEXT(pto_device_tensor_write(context, in, one_to_four, BYTES));
+    OF_CONTEXT(pto_device_tensor_copy(context, in, copy));
+    OF_CONTEXT(pto_device_tensor_read(context, copy, values, BYTES));
+  }
+  CHECK(is_times(values, 1));
 }
 
 static void dispatch_twice(struct pto_device_tensor in, struct pto_device_tensor out) {
   struct pto_device_program repeating = times_2;
+  float values[NUMEL] = {0};
   repeating.repeats = pto_device_program_serial();
-  for (int i = 0; i < 2; i++) (void)did("pto_context_dispatch", try_dispatch1(&repeating, in, out));
-  (void)did("pto_context_sync", pto_context_sync(context));
-  reads_times(out, 2);
-  (void)did("pto_context_forget_program", pto_context_forget_program(context, &repeating));
+  AGAIN_IF_REFUSED {
+    for (int i = 0; i < 2; i++) OF_CONTEXT(try_dispatch1(&repeating, in, out));
+    settle();
+    OF_CONTEXT(pto_device_tensor_read(context, out, values, BYTES));
+  }
+  CHECK(is_times(values, 2));
+  OF_CONTEXT(pto_context_forget_program(context, &repeating));
 }
 
 static void dispatch_with_constant(struct pto_device_tensor in, struct pto_device_tensor out) {
   struct pto_device_tensor constant = {0};
   struct pto_device_program program = plus;
+  float values[NUMEL] = {0};
   program.input_count = 1;
   program.orchestrate = submit_sum_constant;
   program.constants = &constant;
   program.constant_count = 1;
-  if (!did("a constant", pto_device_tensor_create_constant(context, &matrix, one_to_four, BYTES, &constant))) {
-    HOLDS(constant.id == 0);
-    return;
+  AGAIN_IF_REFUSED {
+    constant.id = 0;
+    OF_CONTEXT(pto_device_tensor_create_constant(context, &matrix, one_to_four, BYTES, &constant));
+    expect_tensor(constant);
+    OF_CONTEXT(try_dispatch1(&program, in, out));
+    OF_CONTEXT(pto_device_tensor_read(context, out, values, BYTES));
+    settle(); /* before the program goes */
+    drop(constant);
   }
-  (void)did("pto_context_dispatch", try_dispatch1(&program, in, out));
-  if (is_clean) reads_times(out, 2);
-  (void)did("pto_context_sync", pto_context_sync(context)); /* before the program goes */
-  drop(constant);
+  CHECK(is_times(values, 2));
 }
 
 static void compute(void) {
   float values[NUMEL] = {0};
   const struct pto_host_array from = {"a", (void *)(uintptr_t)one_to_four, BYTES}, to = {"c", values, BYTES};
   const struct pto_compute_arrays arrays = {&from, &to, 1, 1};
-  if (did("pto_context_compute", pto_context_compute(context, &times_3, &arrays))) {
-    for (uint32_t i = 0; i < NUMEL; i++) HOLDS(values[i] == 3 * one_to_four[i]);
-  }
+  OF_CONTEXT(pto_context_compute(context, &times_3, &arrays));
+  CHECK(is_times(values, 3));
 }
 
 /* An input that is host memory, and an output that is made. */
@@ -92,30 +99,29 @@ static void call(void) {
                       out = {.name = "c"};
   const struct pto_call made = {
       .size = sizeof made, .inputs = &in, .outputs = &out, .input_count = 1, .output_count = 1};
-  if (did("pto_context_call", pto_context_call(context, &times_2, &made))) {
-    HOLDS(out.tensor.id != 0);
-    reads_times(out.tensor, 2);
+  float values[NUMEL] = {0};
+  AGAIN_IF_REFUSED {
+    out.tensor.id = 0;
+    OF_CONTEXT(pto_context_call(context, &times_2, &made));
+    expect_tensor(out.tensor);
+    OF_CONTEXT(pto_device_tensor_read(context, out.tensor, values, BYTES));
     drop(out.tensor);
-  } else {
-    HOLDS(out.tensor.id == 0);
   }
+  CHECK(is_times(values, 2));
 }
 
 static void call_all(void) {
-  is_clean = true;
   const struct pto_device_tensor in = make(), out = make(), copy = make();
-  if (in.id) (void)did("pto_device_tensor_write", pto_device_tensor_write(context, in, one_to_four, BYTES));
-  if (in.id && out.id) dispatch_twice(in, out);
-  if (in.id && copy.id && did("pto_device_tensor_copy", pto_device_tensor_copy(context, in, copy)))
-    reads_times(copy, 1);
-  if (copy.id && out.id) dispatch_with_constant(copy, out);
+  write_and_copy(in, copy);
+  dispatch_twice(in, out);
+  dispatch_with_constant(copy, out);
   compute();
   call();
   drop(in);
   drop(out);
   drop(copy);
-  (void)did("pto_context_sync", pto_context_sync(context));
-  HOLDS(counters().live_bytes == 0);
+  settle();
+  memory_check(counters().live_bytes == 0, "device memory is back", __LINE__);
 }
 
 /* ---- whole contexts ---- */
@@ -135,15 +141,12 @@ static void run_context(const void *state) {
   struct pto_context_options options = options_of(way->backend);
   options.runtime.record = way->record;
   context = NULL;
-  const int status = pto_context_create(&options, &context, sentence, sizeof sentence);
-  if (!went_or("pto_context_create", status, sentence, PTO_ESYSTEM)) {
-    HOLDS(context == NULL);
-    return;
-  }
+  CALL(pto_context_create(&options, &context, sentence, sizeof sentence), sentence);
+  memory_check(trial.is_over == (context == NULL), "a context or a refusal", __LINE__);
+  if (!context) return;
   call_all();
   memory_is_back();
   call_all();
-  HOLDS(is_clean);
   close_context();
 }
 
@@ -155,5 +158,5 @@ int main(void) {
       {"a context on threads, recorded", run_context, &ways[3]},
       {"a context in virtual time, recorded", run_context, &ways[4]},
   };
-  return memory_run_scenarios("context calls", scenarios, PTO_ARRAY_LENGTH(scenarios));
+  return memory_run_scenarios("context calls", scenarios, PTO_ARRAY_LENGTH(scenarios), NULL, NULL, NULL);
 }

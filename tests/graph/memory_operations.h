@@ -20,31 +20,17 @@ static struct pto_graph_builder *b;
 static struct pto_context *context;
 static const struct pto_graph_operand none;
 
-static bool is_kept_by_builder(int status, int line) {
-  const bool again = memory_refused(status, pto_graph_builder_error(b), false, line);
-  if (again) pto_graph_builder_clear_error(b);
-  return again;
-}
-static bool is_kept_by_context(int status, int line) {
-  const bool again = memory_refused(status, pto_context_error(context), false, line);
-  if (again) (void)pto_context_clear_error(context);
-  return again;
-}
-static bool gives_none(struct pto_graph_operand operand, int line) {
-  if (trial.is_over) return false;
+#define OF_BUILDER(call) CALL_CLEARED(call, pto_graph_builder_error(b), pto_graph_builder_clear_error(b))
+
+static int status_with(struct pto_graph_operand operand, int line) {
   const int status = pto_graph_builder_status(b);
   memory_check((status == PTO_OK) == (operand.index != 0), "an operand or a refusal", line);
-  return is_kept_by_builder(status, line);
+  return status;
 }
+/* The result is none of the operands of the call. */
 #define OPERAND(result, call)                                                                                          \
-  for (result = trial.is_over ? none : (call); gives_none(result, __LINE__); result = (call)) {                        \
-  }
-#define OF_BUILDER(call)                                                                                               \
-  for (int status_ = trial.is_over ? PTO_OK : (call); is_kept_by_builder(status_, __LINE__); status_ = (call)) {       \
-  }
-#define OF_CONTEXT(call)                                                                                               \
-  for (int status_ = trial.is_over ? PTO_OK : (call); is_kept_by_context(status_, __LINE__); status_ = (call)) {       \
-  }
+  result = none;                                                                                                       \
+  OF_BUILDER(status_with(result = (call), __LINE__))
 
 static void open_builder(struct pto_context *of) {
   b = NULL;
@@ -195,7 +181,9 @@ static void make_recurrent(void) {
   OF_BUILDER(pto_graph_builder_lstm(b, s, w4, r4, &lstm, &made[made_count], 3));
   made_count += 3;
   struct pto_graph_operand weights[4] = {w, r, w4, r4}, flat[4];
-  for (uint32_t i = 0; i < 4; i++) OPERAND(flat[i], pto_graph_builder_squeeze(b, weights[i], NULL));
+  for (uint32_t i = 0; i < 4; i++) {
+    OPERAND(flat[i], pto_graph_builder_squeeze(b, weights[i], NULL));
+  }
   DO(gru_cell, v, flat[0], flat[1], h, &(struct pto_gru_cell_options){.hidden_size = 2});
   const struct pto_lstm_cell_options cell = {.hidden_size = 2};
   OF_BUILDER(pto_graph_builder_lstm_cell(b, v, flat[2], flat[3], h, h, &cell, &made[made_count], 2));

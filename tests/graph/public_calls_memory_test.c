@@ -28,13 +28,17 @@ static void expect_no_file_left(void) {
   memory_resume();
 }
 
+static const struct group {
+  void (*make)(void);
+} elementwise = {make_elementwise}, windows = {make_windows}, moved = {make_moved}, recurrent = {make_recurrent};
+
 /* Shapes, files and the graph read again. */
-static void build(void (*maker)(void)) {
+static void build(const void *group) {
   struct pto_graph_desc descs[MOST_MADE];
   struct pto_graph *graph, *again = NULL;
   open_builder(NULL);
   made_count = 0;
-  maker();
+  ((const struct group *)group)->make();
   for (uint32_t i = 0; i < made_count; i++) descs[i] = pto_graph_builder_desc(b, made[i]);
   AS_KEPT(0, descs, made_count * sizeof *descs);
   graph = build_made();
@@ -100,11 +104,11 @@ static void expect_reference(const struct pto_graph *graph) {
   }
 }
 
-static void compute(void (*maker)(void)) {
+static void compute(const void *group) {
   memory_pause();
   open_builder(NULL);
   made_count = 0;
-  maker();
+  ((const struct group *)group)->make();
   struct pto_graph *graph = build_made();
   close_builder();
   const struct pto_compute_arrays all = arrays_of(graph);
@@ -121,22 +125,14 @@ static void compute(void (*maker)(void)) {
   close_context();
 }
 
-#define GROUP(name)                                                                                                    \
-  static void build_##name(void) { build(make_##name); }                                                               \
-  static void compute_##name(void) { compute(make_##name); }
-GROUP(elementwise)
-GROUP(windows)
-GROUP(moved)
-GROUP(recurrent)
-
 /* ---- constants, tensors, calls ---- */
 
 /* y = tanh(x · c + x), with a constant tensor and fusion. */
-static void dispatch(void) {
+static void dispatch(const void *unused) {
   static const float numbers[9] = {0.5f, -1, 0.25f, 1, 2, -0.5f, 0, 1, -2};
   const struct pto_device_tensor_desc square = {.dtype = PTO_FLOAT32, .ndims = 2, .shape = {3, 3}};
   struct pto_device_tensor constant, from, to;
-  struct pto_graph_operand x, c, sum, y;
+  struct pto_graph_operand x, c, product, sum, y;
   struct pto_graph *graph = NULL;
   float got[9] = {0};
   open_context();
@@ -151,8 +147,8 @@ static void dispatch(void) {
   open_builder(context);
   INPUT(x, PTO_FLOAT32, 2, {3, 3});
   OPERAND(c, pto_graph_builder_constant_tensor(b, constant));
-  OPERAND(sum, pto_graph_builder_matmul(b, x, c, NULL));
-  OPERAND(sum, pto_graph_builder_add(b, sum, x, NULL));
+  OPERAND(product, pto_graph_builder_matmul(b, x, c, NULL));
+  OPERAND(sum, pto_graph_builder_add(b, product, x, NULL));
   OPERAND(y, pto_graph_builder_tanh(b, sum, NULL));
   OF_BUILDER(pto_graph_builder_build(b, &(struct pto_graph_output){"y", y}, 1, &graph));
   close_builder();
@@ -162,12 +158,10 @@ static void dispatch(void) {
   for (int is_fused = 0; is_fused < 2; is_fused++) {
     CALL(pto_graph_set_fusion(graph, is_fused), "fusion");
     for (int round = 0; round < 2; round++) { /* lowered, and once more as kept */
-      for (int tries = 0; tries < 2 && !trial.is_over; tries++) {
-        const uint32_t refusals = trial.refusals;
+      AGAIN_IF_REFUSED {
         OF_CONTEXT(pto_graph_dispatch(graph, context, &bindings));
         /* A dispatch that fails while it runs is to be queued again. */
         OF_CONTEXT(pto_context_sync(context));
-        if (trial.refusals == refusals) break;
       }
       memset(got, 0, sizeof got);
       OF_CONTEXT(pto_device_tensor_read(context, to, got, sizeof got));
@@ -179,13 +173,11 @@ static void dispatch(void) {
   struct pto_argument out_y = {.name = "y"};
   const struct pto_call call = {
       .size = sizeof call, .inputs = &in_x, .outputs = &out_y, .input_count = 1, .output_count = 1};
-  for (int tries = 0; tries < 2 && !trial.is_over; tries++) {
-    const uint32_t refusals = trial.refusals;
-    OF_CONTEXT(pto_graph_call(graph, context, &call));
-    OF_CONTEXT(pto_context_sync(context));
-    if (trial.refusals == refusals) break;
+  AGAIN_IF_REFUSED {
     if (out_y.tensor.id) (void)pto_device_tensor_destroy(context, out_y.tensor);
     out_y.tensor = (struct pto_device_tensor){0};
+    OF_CONTEXT(pto_graph_call(graph, context, &call));
+    OF_CONTEXT(pto_context_sync(context));
   }
   OF_CONTEXT(pto_device_tensor_read(context, out_y.tensor, got, sizeof got));
   AS_KEPT(1, got, sizeof got);
@@ -203,7 +195,7 @@ static void double_vector(struct pto_graph *graph, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) CHECK(to[i] == 2 * from[i]);
 }
 
-static void bind_sizes(void) {
+static void bind_sizes(const void *unused) {
   struct pto_graph_operand x, column, y;
   struct pto_graph *open = NULL, *bound = NULL, *again = NULL;
   open_context();
@@ -242,7 +234,7 @@ static void save(const struct pto_graph *graph, const char *name, const struct p
   if (trial.is_over && !was_over) memory_check(access(path_of(name), F_OK) != 0, "no file", __LINE__);
 }
 
-static void write_and_read(void) {
+static void write_and_read(const void *unused) {
   static const struct {
     const char *name, *weights[2];
     uint32_t form;
@@ -279,36 +271,21 @@ static void write_and_read(void) {
   expect_no_file_left();
 }
 
-#define SCENARIO(title, function)                                                                                      \
-  static void title(void **state) {                                                                                    \
-    (void)state;                                                                                                       \
-    memory_run(&(struct memory_scenario){#function, function});                                                        \
-  }
-SCENARIO(test_elementwise_operations_are_built_and_saved, build_elementwise)
-SCENARIO(test_matrices_and_windows_are_built_and_saved, build_windows)
-SCENARIO(test_what_moves_is_built_and_saved, build_moved)
-SCENARIO(test_recurrent_operations_are_built_and_saved, build_recurrent)
-SCENARIO(test_elementwise_operations_are_computed, compute_elementwise)
-SCENARIO(test_matrices_and_windows_are_computed, compute_windows)
-SCENARIO(test_what_moves_is_computed, compute_moved)
-SCENARIO(test_recurrent_operations_are_computed, compute_recurrent)
-SCENARIO(test_a_graph_is_dispatched_and_called, dispatch)
-SCENARIO(test_sizes_that_are_open_are_bound, bind_sizes)
-SCENARIO(test_files_are_written_and_read, write_and_read)
+static const struct memory_scenario scenarios[] = {
+    {"elementwise operations are built and saved", build, &elementwise},
+    {"matrices and windows are built and saved", build, &windows},
+    {"what moves is built and saved", build, &moved},
+    {"recurrent operations are built and saved", build, &recurrent},
+    {"elementwise operations are computed", compute, &elementwise},
+    {"matrices and windows are computed", compute, &windows},
+    {"what moves is computed", compute, &moved},
+    {"recurrent operations are computed", compute, &recurrent},
+    {"a graph is dispatched and called", dispatch, NULL},
+    {"sizes that are open are bound", bind_sizes, NULL},
+    {"files are written and read", write_and_read, NULL},
+};
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_teardown(test_elementwise_operations_are_built_and_saved, test_folder_clear),
-      cmocka_unit_test_teardown(test_matrices_and_windows_are_built_and_saved, test_folder_clear),
-      cmocka_unit_test_teardown(test_what_moves_is_built_and_saved, test_folder_clear),
-      cmocka_unit_test_teardown(test_recurrent_operations_are_built_and_saved, test_folder_clear),
-      cmocka_unit_test_teardown(test_elementwise_operations_are_computed, test_folder_clear),
-      cmocka_unit_test_teardown(test_matrices_and_windows_are_computed, test_folder_clear),
-      cmocka_unit_test_teardown(test_what_moves_is_computed, test_folder_clear),
-      cmocka_unit_test_teardown(test_recurrent_operations_are_computed, test_folder_clear),
-      cmocka_unit_test_teardown(test_a_graph_is_dispatched_and_called, test_folder_clear),
-      cmocka_unit_test_teardown(test_sizes_that_are_open_are_bound, test_folder_clear),
-      cmocka_unit_test_teardown(test_files_are_written_and_read, test_folder_clear),
-  };
-  return cmocka_run_group_tests_name("public_calls_memory", tests, test_folder_open, test_folder_close);
+  return memory_run_scenarios("public calls on graphs", scenarios, PTO_ARRAY_LENGTH(scenarios), test_folder_open,
+                              test_folder_clear, test_folder_close);
 }

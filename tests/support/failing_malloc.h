@@ -44,12 +44,13 @@ static void *counted(void *block) {
   note_allocation(block != NULL);
   return block;
 }
-/* Of threads that come to the n-th at the same time, more than one may fail. */
 static bool is_failing(void) {
   if (allocation_seen) allocation_seen(allocation_count + 1);
-  if (__atomic_load_n(&fail_countdown, __ATOMIC_RELAXED) == 0) return false;
-  if (__atomic_fetch_sub(&fail_countdown, 1, __ATOMIC_RELAXED) > 1) return false;
-  __atomic_store_n(&fail_countdown, fail_stays, __ATOMIC_RELAXED);
+  uint32_t left = __atomic_load_n(&fail_countdown, __ATOMIC_RELAXED);
+  while (left > 0 && !__atomic_compare_exchange_n(&fail_countdown, &left, left > 1 ? left - 1 : fail_stays, true,
+                                                  __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+  }
+  if (left != 1) return false;
   errno = ENOMEM;
   return true;
 }
