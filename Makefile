@@ -58,7 +58,7 @@ TOOLS_SRC := $(call code,check/*/*.c report/*/*.c kernels/reference/*.c graph/re
 CLI_SRC := $(call code,cli/*/*.c)
 # A program is a file of its own.  One of several files names the others here, and what it needs of the library's own.
 PARTS_llm := $(patsubst %,orchestration/llm/%.c,kernels oracle pass random_model sampler share step) $(MODEL_FILES_SRC) \
-               runtime/base/error.c runtime/base/utf8.c formats/json_read.c formats/mapped_file.c formats/safetensors.c
+               runtime/base/error.c runtime/base/utf8.c formats/json_read.c formats/json_text.c formats/mapped_file.c formats/safetensors.c
 PARTS_SRC := $(PARTS_llm)
 PROGRAM_SRC := $(filter-out orchestration/loader/% $(PARTS_SRC),$(call code,orchestration/*/*.c))
 # The oracle brings its own implementation of the public runtime API: none of the runtime above base and tensor, no sim.

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <formats/json_text.h>
+
 /* ---- the file ---- */
 
 static int refuse_file(struct pto_json_reader *reader, int status, const char *what) {
@@ -26,9 +28,11 @@ static int check_file(struct pto_json_reader *reader, int fd, uint64_t most_byte
   return PTO_OK;
 }
 
-/* What jansson made of the text, if it is an object; NULL, refused, otherwise. */
+/* What was made of the text, if it is an object; NULL, refused, otherwise. */
 static json_t *keep_object(struct pto_json_reader *reader, json_t *root, const json_error_t *reason) {
-  if (!root)
+  if (!root && errno == ENOMEM)
+    refuse_file(reader, PTO_ENOMEM, "out of memory");
+  else if (!root)
     reader->status = pto_error_set(reader->error, PTO_EINVAL, "%.400s: line %d, column %d: %s", reader->path,
                                    reason->line, reason->column, reason->text);
   else if (!json_is_object(root))
@@ -54,7 +58,8 @@ FILE *pto_json_read_open(struct pto_json_reader *reader, const char *path, uint6
 
 json_t *pto_json_read_stream(struct pto_json_reader *reader, FILE *stream) {
   json_error_t reason;
-  return keep_object(reader, json_loadf(stream, JSON_REJECT_DUPLICATES, &reason), &reason);
+  json_t *root = pto_json_load_stream(stream, JSON_REJECT_DUPLICATES, &reason);
+  return keep_object(reader, root, &reason);
 }
 
 json_t *pto_json_read_file(struct pto_json_reader *reader, const char *path, uint64_t most_bytes,
@@ -69,7 +74,8 @@ json_t *pto_json_read_memory(struct pto_json_reader *reader, const char *path, c
                              struct pto_error *error) {
   json_error_t reason;
   *reader = (struct pto_json_reader){.path = path, .error = error};
-  return keep_object(reader, json_loadb(bytes, size, JSON_REJECT_DUPLICATES, &reason), &reason);
+  json_t *root = pto_json_load(bytes, size, JSON_REJECT_DUPLICATES, &reason);
+  return keep_object(reader, root, &reason);
 }
 
 /* ---- mistakes ---- */

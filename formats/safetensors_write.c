@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <formats/json_text.h>
 #include <formats/new_file.h>
 #include <runtime/base/base.h>
+#include <runtime/base/utf8.h>
 
 #define HEADER_ALIGN 8u
 
@@ -63,11 +65,13 @@ static int make_header(struct plan *plan, uint64_t count, struct pto_error *erro
       return pto_error_set(error, PTO_EINVAL, "a tensor cannot be called \"%.100s\": the name is taken", tensor->name);
     if (bytes > INT64_MAX - begin)
       return pto_error_set(error, PTO_EINVAL, "the tensors have more bytes than a file can");
+    if (!pto_utf8_is_valid(tensor->name))
+      return pto_error_set(error, PTO_EINVAL, "tensor %" PRIu64 ": its name is no UTF-8", i);
     if (json_object_set_new(plan->header, tensor->name, make_entry(tensor, begin, begin + bytes)))
-      return pto_error_set(error, PTO_EINVAL, "tensor %" PRIu64 ": its name is no UTF-8, or there is no memory", i);
+      return pto_error_set(error, PTO_ENOMEM, "tensor %" PRIu64 ": no memory for its entry", i);
     begin += bytes;
   }
-  plan->text = json_dumps(plan->header, JSON_COMPACT);
+  plan->text = pto_json_dump(plan->header, JSON_COMPACT);
   return plan->text ? PTO_OK : pto_error_set(error, PTO_ENOMEM, "no memory for a header");
 }
 

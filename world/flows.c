@@ -89,6 +89,15 @@ static struct pto_world_message *message_of(const struct pto_world_message *told
   return copy;
 }
 
+void pto_part_free_told(struct pto_part *part) {
+  for (size_t at = 0; at < part->out.count;) {
+    const struct pto_world_message *told = (const struct pto_world_message *)(const void *)(part->out.data + at);
+    at += pto_align_up(sizeof *told + told->bytes, 8);
+    free(told->handed);
+  }
+  part->out.count = 0;
+}
+
 bool pto_part_take_told(struct pto_part *part) {
   bool is_well = true;
   for (size_t at = 0; at < part->in.count;) {

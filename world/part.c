@@ -132,13 +132,15 @@ static void find_status(struct pto_part *part) {
 void pto_part_run(struct pto_part *part) {
   const struct pto_world *world = part->world;
   for (;;) {
+    const size_t told = part->out.count;
     const uint64_t at = least_of_parts(part, next_at(part));
-    part->is_out_of_memory |= !pto_part_take_told(part); /* also where all stop: what is handed is this part's */
     if (part->has_stopped) {
+      part->out.count = told; /* no part takes anything: what was to be handed over is still this one's */
       pto_error_set(&part->error, PTO_ENOMEM, "no memory for messages between ranks");
       end_ranks(part, PTO_ENOMEM, part->error.sentence);
       return;
     }
+    part->is_out_of_memory |= !pto_part_take_told(part);
     part->out_at = PTO_WORLD_NEVER;
     if (at == PTO_WORLD_NEVER) {
       if (least_of_parts(part, is_over(part)) != 0) break;
@@ -213,6 +215,7 @@ void pto_part_fini(struct pto_part *part) {
   }
   free(part->flows);
   free(part->ranks);
+  pto_part_free_told(part);
   pto_exchange_bytes_fini(&part->out);
   pto_exchange_bytes_fini(&part->in);
   pto_exchange_bytes_fini(&part->stuck);

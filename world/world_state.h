@@ -370,6 +370,8 @@ bool pto_part_transfer(struct pto_part *part, struct pto_world_message *message)
 bool pto_part_advance_fabric(struct pto_part *part);
 /* Takes in what other parts have told. */
 bool pto_part_take_told(struct pto_part *part);
+/* Frees what it was to hand over to other parts, where all have stopped. */
+void pto_part_free_told(struct pto_part *part);
 
 /* ---- communicator.c ---- */
 

@@ -109,7 +109,7 @@ int pto_graph_report(struct pto_graph_side sides[2], struct pto_report **report_
                             : pto_graph_diff(&d->a, &d->b, &d->counts, &d->report.findings, error);
   cover(d);
   d->report.is_clean = pto_findings_is_clean(&d->report.findings);
-  return pto_report_give(&d->report, status, report_out);
+  return pto_report_give(&d->report, status, report_out, error);
 }
 
 int pto_tools_diff(const char *path_a, const char *path_b, struct pto_report **report_out, char *sentence,

@@ -377,5 +377,5 @@ int pto_why(const struct pto_why_question *question, struct pto_report **report_
   why->earlier = a < b ? a : b; /* what was submitted later never comes first */
   why->later = a < b ? b : a;
   why->lines = pto_source_lines_create();
-  return pto_report_give(&why->report, explain(why, error), report_out);
+  return pto_report_give(&why->report, explain(why, error), report_out, error);
 }

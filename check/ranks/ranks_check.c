@@ -30,6 +30,7 @@ struct reporter {
 /* ---- a rank by itself ---- */
 
 void pto_ranks_add_findings(struct pto_findings *all, uint32_t rank, const struct pto_findings *own, bool has_notes) {
+  all->is_short |= own->is_short;
   for (size_t i = 0; i < own->count; i++) {
     struct pto_finding finding = own->items[i];
     const size_t length = strlen(finding.sentence), remedy = finding.remedy ? strlen(finding.remedy) + 2 : 0;

@@ -385,5 +385,5 @@ int pto_world_why(struct pto_ranks *ranks, const struct pto_world_why_request *r
   why->ranks = ranks;
   why->asked = *request;
   why->lines = pto_source_lines_create();
-  return pto_report_give(&why->report, explain(why, error), report_out);
+  return pto_report_give(&why->report, explain(why, error), report_out, error);
 }

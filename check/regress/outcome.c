@@ -10,6 +10,7 @@
 #include <report/file/output_file.h>
 #include <report/run/run_path.h>
 #include <formats/json_read.h>
+#include <formats/json_text.h>
 #include <runtime/base/base.h>
 #include <runtime/base/text.h>
 
@@ -291,8 +292,9 @@ int pto_regress_put(struct pto_baseline *baseline, const char *text, const struc
   }
   if (parts) answer |= json_object_set(object, "parts", parts);
   if (outcome->has_digest) answer |= json_object_set_new(object, "digest", json_string(outcome->digest));
-  answer |= json_object_set_new(baseline->cases, text, object);
-  return answer ? PTO_ENOMEM : PTO_OK;
+  if (!answer) return json_object_set_new(baseline->cases, text, object) ? PTO_ENOMEM : PTO_OK;
+  json_decref(object);
+  return PTO_ENOMEM;
 }
 
 static bool is_listed(const struct pto_regress_list *list, const char *text) {
@@ -318,13 +320,15 @@ static int order_texts(const void *left, const void *right) {
   return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
-static void write_case(FILE *out, const char *text, json_t *value, bool is_last) {
+static int write_case(FILE *out, const char *text, json_t *value, bool is_last) {
   json_t *key = json_string(text);
-  json_dumpf(key, out, JSON_ENCODE_ANY);
-  fputs(": ", out);
-  json_dumpf(value, out, JSON_PRESERVE_ORDER);
-  fputs(is_last ? "\n" : ",\n", out);
+  char *name = key ? pto_json_dump(key, JSON_ENCODE_ANY) : NULL, *of_it = pto_json_dump(value, JSON_PRESERVE_ORDER);
+  const int status = name && of_it ? PTO_OK : PTO_ENOMEM;
+  if (status == PTO_OK) fprintf(out, "%s: %s%s\n", name, of_it, is_last ? "" : ",");
+  free(name);
+  free(of_it);
   json_decref(key);
+  return status;
 }
 
 static int write_cases(const struct pto_baseline *baseline, const char *path, struct pto_error *error) {
@@ -339,9 +343,10 @@ static int write_cases(const struct pto_baseline *baseline, const char *path, st
   int status = pto_output_open_stream(path, &out, error);
   if (status == PTO_OK) {
     fputs("{\"cases\": {\n", out);
-    for (i = 0; i < count; i++) write_case(out, texts[i], json_object_get(baseline->cases, texts[i]), i + 1 == count);
+    for (i = 0; i < count && status == PTO_OK; i++)
+      status = write_case(out, texts[i], json_object_get(baseline->cases, texts[i]), i + 1 == count);
     fputs("}}\n", out);
-    status = pto_output_close_stream(path, out, PTO_OK, error);
+    status = pto_output_close_stream(path, out, status, error);
   }
   free(texts);
   return status;

@@ -199,7 +199,9 @@ int pto_session_check(const struct pto_session *session, uint32_t rules, struct 
   struct pto_error error;
   if (!findings) return out_of_memory(sentence, sentence_size);
   pto_findings_init(findings);
-  if (pto_session_check_order(session, rules, findings, &counts, &error) == PTO_OK) {
+  int status = pto_session_check_order(session, rules, findings, &counts, &error);
+  if (status == PTO_OK && findings->is_short) status = pto_error_set(&error, PTO_ENOMEM, "no memory for a finding");
+  if (status == PTO_OK) {
     *findings_out = findings;
     return PTO_OK;
   }

@@ -59,9 +59,21 @@ void pto_task_param_each(const struct pto_task_param *param,
 
 /* ---- writing ---- */
 
+/* Where memory is short there is no array, or no object, and json_pack takes none. */
+static void append(json_t **array, json_t *item) {
+  if (json_array_append_new(*array, item) == 0) return;
+  json_decref(*array);
+  *array = NULL;
+}
+static void put(json_t **object, const char *key, json_t *item) {
+  if (json_object_set_new(*object, key, item) == 0) return;
+  json_decref(*object);
+  *object = NULL;
+}
+
 static json_t *numbers_of(const uint64_t *values, uint32_t count) {
   json_t *array = json_array();
-  for (uint32_t i = 0; i < count; i++) json_array_append_new(array, json_integer((json_int_t)values[i]));
+  for (uint32_t i = 0; i < count; i++) append(&array, json_integer((json_int_t)values[i]));
   return array;
 }
 
@@ -81,8 +93,7 @@ static json_t *json_of_param(const struct pto_task_param *param, uint32_t index)
   json_t *object = json_pack("{s:i,s:s,s:s,s:o,s:o,s:I}", "index", index, "mode", mode_name(param->mode), "dtype",
                              pto_dtype_name(param->dtype), "shape", numbers_of(param->shape, param->ndims), "strides",
                              numbers_of(param->strides, param->ndims), "offset_bytes", (json_int_t)param->offset_bytes);
-  json_object_set_new(object, "memory",
-                      param->memory == PTO_TASK_NO_MEMORY ? json_null() : json_integer(param->memory));
+  put(&object, "memory", param->memory == PTO_TASK_NO_MEMORY ? json_null() : json_integer(param->memory));
   return object;
 }
 
@@ -91,8 +102,7 @@ static json_t *json_of_kernels(const struct pto_task_folder *folder) {
   for (size_t role = 0; role < PTO_ARRAY_LENGTH(roles); role++) {
     const struct pto_task_kernel *kernel = &folder->kernels[role];
     if (kernel->name)
-      json_object_set_new(
-          object, roles[role],
+      put(&object, roles[role],
           json_pack("{s:s,s:b,s:i}", "name", kernel->name, "general", kernel->is_general, "nth", kernel->nth));
   }
   return object;
@@ -100,8 +110,7 @@ static json_t *json_of_kernels(const struct pto_task_folder *folder) {
 
 static json_t *json_of_run(const struct pto_task_folder *folder) {
   json_t *settings = json_array();
-  for (uint32_t i = 0; i < folder->setting_count; i++)
-    json_array_append_new(settings, json_string(folder->settings[i]));
+  for (uint32_t i = 0; i < folder->setting_count; i++) append(&settings, json_string(folder->settings[i]));
   return json_pack("{s:s?,s:o,s:I,s:s?,s:s?,s:s?}", "case", folder->case_name, "settings", settings, "seed",
                    (json_int_t)(folder->seed & INT64_MAX), "engine", folder->engine, "chip", folder->chip, "deps",
                    folder->deps);
@@ -110,11 +119,9 @@ static json_t *json_of_run(const struct pto_task_folder *folder) {
 static json_t *json_of_folder(const struct pto_task_folder *folder) {
   json_t *memories = json_array(), *params = json_array();
   for (uint32_t i = 0; i < folder->memory_count; i++)
-    json_array_append_new(memories, json_pack("{s:I,s:I,s:b}", "bytes", (json_int_t)folder->memories[i].size_bytes,
-                                              "page_offset", (json_int_t)folder->memories[i].page_offset, "changed",
-                                              folder->memories[i].has_after));
-  for (uint32_t i = 0; i < folder->param_count; i++)
-    json_array_append_new(params, json_of_param(&folder->params[i], i));
+    append(&memories, json_pack("{s:I,s:I,s:b}", "bytes", (json_int_t)folder->memories[i].size_bytes, "page_offset",
+                                (json_int_t)folder->memories[i].page_offset, "changed", folder->memories[i].has_after));
+  for (uint32_t i = 0; i < folder->param_count; i++) append(&params, json_of_param(&folder->params[i], i));
   return json_pack("{s:s,s:i,s:s,s:I,s:o,s:b,s:o,s:I,s:b,s:{s:I,s:I},s:o,s:o}", "format", PTO_TASK_FORMAT, "version",
                    PTO_TASK_FORMAT_VERSION, "program", folder->program, "task", (json_int_t)folder->number, "run",
                    json_of_run(folder), "ended", folder->has_ended, "kernels", json_of_kernels(folder), "blocks",

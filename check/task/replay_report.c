@@ -127,6 +127,10 @@ static int run_once(struct task *t) {
   t->runs++;
   if (!t->replay.folder.has_ended) return PTO_OK;
   t->differing = pto_task_replay_compare(&t->replay, t->asked.has_tolerance ? &given : NULL, &t->report.findings);
+  if (t->report.findings.is_short) {
+    t->report.exit_code = PTO_EXIT_FAILED;
+    return pto_error_set(&t->error, PTO_ENOMEM, "no memory to compare what the task leaves");
+  }
   if (!t->differing) return PTO_OK;
   t->differing_run = t->runs;
   t->report.exit_code = PTO_EXIT_FINDINGS;

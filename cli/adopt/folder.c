@@ -14,6 +14,7 @@
 #include <check/session/python.h>
 #include <cli/main/interrupt.h>
 #include <cli/main/progress_line.h>
+#include <formats/json_text.h>
 #include <runtime/base/base.h>
 #include <runtime/base/process.h>
 
@@ -111,7 +112,7 @@ static void read_records(const struct pto_adopt_options *options, const struct c
   unsigned looks = 0;
   if (stream) setvbuf(stream, NULL, _IONBF, 0); /* what was read ahead, poll would not see */
   while (stream && (wait_for_record(child, &looks), getline(&line, &size, stream) > 0)) {
-    json_t *one = json_loads(line, 0, NULL);
+    json_t *one = pto_json_load(line, strlen(line), 0, NULL);
     if (!json_is_object(one)) {
       json_decref(one);
       continue;

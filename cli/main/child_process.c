@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <cli/main/interrupt.h>
+#include <formats/json_text.h>
 #include <report/file/shard.h>
 #include <runtime/base/base.h>
 #include <runtime/base/clock.h>
@@ -106,7 +107,7 @@ int pto_child_run(char *const *words, uint32_t timeout_ms, struct pto_child_resu
 }
 
 json_t *pto_child_result_pack(const struct pto_child_result *result) {
-  json_t *object = json_loads(result->json, 0, NULL);
+  json_t *object = pto_json_load(result->json, strlen(result->json), 0, NULL);
   return json_pack("{s:i, s:i, s:b, s:o, s:o}", "exit", result->exit_code, "signal", result->signal, "is_timed_out",
                    result->is_timed_out, "text", pto_shard_text(result->text), "json", object ? object : json_null());
 }
@@ -121,7 +122,7 @@ int pto_child_result_unpack(json_t *packed, struct pto_child_result *result, str
     return pto_error_set(error, PTO_EINVAL, "the lines do not have what a process left");
   result->is_timed_out = is_timed_out;
   result->text = strdup(text);
-  result->json = json_is_null(object) ? strdup("") : json_dumps(object, JSON_COMPACT);
+  result->json = json_is_null(object) ? strdup("") : pto_json_dump(object, JSON_COMPACT);
   if (result->text && result->json) return PTO_OK;
   pto_child_result_fini(result);
   return pto_error_set(error, PTO_ENOMEM, "no memory for what a process left");

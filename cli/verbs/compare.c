@@ -32,6 +32,7 @@
 #include <report/file/output_file.h>
 #include <report/findings/coverage.h>
 #include <formats/json_read.h>
+#include <formats/json_text.h>
 #include <runtime/base/text.h>
 
 #define MOST_FILE_BYTES (UINT64_C(256) << 20)
@@ -173,7 +174,7 @@ static void close_side(struct side *side) {
 /* ---- runs ---- */
 
 static int take_result(struct side *side, const struct pto_child_result *child, struct pto_error *error) {
-  json_t *result = pto_one_result(json_loads(child->json, 0, NULL));
+  json_t *result = pto_one_result(pto_json_load(child->json, strlen(child->json), 0, NULL));
   const char *error_text = json_string_value(json_object_get(result, "error"));
   const char *said = error_text ? error_text : child->text;
   const size_t length = strlen(side->text);

@@ -30,6 +30,7 @@
 #include <cli/run/options.h>
 #include <cli/run/request.h>
 #include <cli/run/shared.h>
+#include <formats/json_text.h>
 #include <formats/units.h>
 #include <report/file/colour.h>
 #include <report/file/junit.h>
@@ -121,7 +122,7 @@ static bool is_right(const struct pto_regress_case *c, const struct pto_child_re
 
 /* A line that is no command: what a run leaves is there from where its words are read. */
 static bool is_refused(const struct pto_child_result *child) {
-  json_t *object = json_loads(child->json, 0, NULL);
+  json_t *object = pto_json_load(child->json, strlen(child->json), 0, NULL);
   json_decref(object);
   return !object && child->exit_code == PTO_EXIT_USAGE;
 }
@@ -138,7 +139,7 @@ static void judge(const struct regress *r, const struct pto_regress_case *c, con
                   struct result *result) {
   char sentence[SENTENCE_BYTES] = "";
   struct pto_error error = {.status = PTO_OK};
-  json_t *object = pto_one_result(json_loads(child->json, 0, NULL));
+  json_t *object = pto_one_result(pto_json_load(child->json, strlen(child->json), 0, NULL));
   pto_regress_outcome_of_run(object, is_compared(c), &result->outcome);
   if (result->outcome.has_virtual_time) result->parts = pto_regress_parts_of_run(object);
   if (!is_right(c, child, object, &result->outcome, sentence))
@@ -190,7 +191,7 @@ static int find_parts(const struct regress *r, size_t index, struct pto_child_re
   if (result->outcome.has_virtual_time && !result->parts && r->is_update) {
     const int status = make_run(r, index, FOR_PARTS, child, error);
     if (status) return status;
-    json_t *object = pto_one_result(json_loads(child->json, 0, NULL));
+    json_t *object = pto_one_result(pto_json_load(child->json, strlen(child->json), 0, NULL));
     result->parts = pto_regress_parts_of_run(object);
     json_decref(object);
   }
@@ -254,7 +255,7 @@ static int add_run(struct regress *r, size_t index, struct pto_error *error) {
     pto_child_result_fini(&child);
     return PTO_OK;
   }
-  json_t *object = pto_one_result(json_loads(child.json, 0, NULL));
+  json_t *object = pto_one_result(pto_json_load(child.json, strlen(child.json), 0, NULL));
   if (is_right(c, &child, object, &result->outcome, sentence) && pto_clock_add(result->clock, object, &why))
     snprintf(sentence, sizeof sentence, "%.*s", (int)sizeof why.sentence - 1, why.sentence);
   if (sentence[0]) {
@@ -328,7 +329,7 @@ static uint64_t digest_of(const struct regress *r) {
     digest = pto_xxh64(c->text, strlen(c->text), digest);
     if (c->expected) digest = pto_xxh64(c->expected, strlen(c->expected), digest);
   }
-  char *baseline = json_dumps(r->baseline->cases, JSON_COMPACT | JSON_SORT_KEYS);
+  char *baseline = pto_json_dump(r->baseline->cases, JSON_COMPACT | JSON_SORT_KEYS);
   if (baseline) digest = pto_xxh64(baseline, strlen(baseline), digest);
   free(baseline);
   return digest;

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include <check/regress/one_result.h>
+#include <formats/json_text.h>
 #include <formats/units.h>
 #include <cli/main/child_process.h>
 #include <cli/main/interrupt.h>
@@ -279,7 +280,7 @@ static void put_row(struct suite *suite, const struct row *row, const struct pto
 }
 
 static void tell_row(struct suite *suite, struct row *row, const struct pto_child_result *child) {
-  json_t *object = json_loads(child->json, 0, NULL);
+  json_t *object = pto_json_load(child->json, strlen(child->json), 0, NULL);
   json_t *one = pto_one_result(json_incref(object));
   print_row_head(suite, row);
   print_figures(one);
@@ -355,7 +356,7 @@ static void put_results(struct pto_json_writer *w, const void *context) {
 
 static int write_results(struct suite *suite, const char *path) {
   struct pto_error error;
-  char *rows = json_dumps(suite->results, JSON_INDENT(1));
+  char *rows = pto_json_dump(suite->results, JSON_INDENT(1));
   const struct results results = {suite, rows};
   const int status = rows ? pto_output_json(path, put_results, &results, &error)
                           : pto_error_set(&error, PTO_ENOMEM, "no memory for the results");

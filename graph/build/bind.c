@@ -166,7 +166,7 @@ int pto_graph_bind_values(const struct pto_graph *graph, const uint64_t *values,
     if (status) return status;
   }
   int status = pto_graph_builder_create(NULL, &b.builder);
-  if (status) return pto_error_set(error, status, "out of memory");
+  if (status) return pto_error_set(error, status, "no memory for a builder");
   status = make_values(&b);
   if (status == PTO_OK) status = build(&b, bound_out);
   if (status == PTO_OK) (*bound_out)->is_unfused = graph->is_unfused;

@@ -56,6 +56,13 @@ static struct pto_attribute_value value_of(struct node *node, const struct pto_o
   return value;
 }
 
+static void refuse_attribute(struct node *node, const struct pto_error *error) {
+  if (error->status == PTO_ENOMEM)
+    pto_graph_load_refuse_memory(node->loader);
+  else
+    pto_json_read_refuse(&node->loader->reader, "%s: %.300s", node->info->name, error->sentence);
+}
+
 static void set_option(struct node *node, const struct pto_op_attribute *attribute, const char *name, json_t *json) {
   struct pto_json_reader *reader = &node->loader->reader;
   const size_t count = json_array_size(json);
@@ -73,8 +80,7 @@ static void set_option(struct node *node, const struct pto_op_attribute *attribu
   } else {
     value = value_of(node, attribute, json);
   }
-  if (!reader->status && pto_op_attributes_set(&node->attributes, name, &value, &error))
-    pto_json_read_refuse(reader, "%s: %.300s", node->info->name, error.sentence);
+  if (!reader->status && pto_op_attributes_set(&node->attributes, name, &value, &error)) refuse_attribute(node, &error);
 }
 
 static void read_options(struct node *node) {
@@ -94,7 +100,7 @@ static void read_options(struct node *node) {
   if (reader->status) return;
   if ((!has_label && pto_op_attributes_set(&node->attributes, "label", &label, &error)) ||
       pto_op_attributes_finish(&node->attributes, &error))
-    pto_json_read_refuse(reader, "%s: %.300s", node->info->name, error.sentence);
+    refuse_attribute(node, &error);
 }
 
 /* ---- operands ---- */

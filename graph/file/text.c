@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <formats/json_text.h>
 #include <graph/build/operation.h>
 #include <graph/file/json.h>
 #include <runtime/base/base.h>
@@ -147,12 +148,12 @@ static bool take_word(struct parser *p, const char *word) {
 /* A string or a number with a point, as JSON writes them. */
 static json_t *literal(struct parser *p, size_t size) {
   json_error_t reason;
-  json_t *value = json_loadb(p->at, size, JSON_DECODE_ANY | JSON_DISABLE_EOF_CHECK, &reason);
+  json_t *value = pto_json_load(p->at, size, JSON_DECODE_ANY | JSON_DISABLE_EOF_CHECK, &reason);
   if (value) {
     p->at += reason.position;
     return value;
   }
-  if (json_error_code(&reason) == json_error_out_of_memory) {
+  if (errno == ENOMEM) {
     refuse_memory(p);
     return NULL;
   }

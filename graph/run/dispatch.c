@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <device/context_state.h>
+#include <device/context_calls.h>
 #include <graph/run/lower_graph.h>
 
 struct pto_graph_instance {
@@ -115,19 +115,37 @@ static void lend_constants(struct pto_graph_instance *instance, const struct pto
   memcpy(instance->constants, lender->constants, lender->constant_count * sizeof *lender->constants);
 }
 
+static int refuse_memory(struct pto_context *context) {
+  struct pto_error error;
+  pto_error_set(&error, PTO_ENOMEM, "no memory for the graph's constants on the context");
+  return pto_context_refuse(context, "dispatch", &error);
+}
+
+/* What was made goes; the sentence of the refusal stays. */
+static void give_up(struct pto_graph_instance *instance) {
+  struct pto_context *context = instance->context;
+  pto_context_lock(context);
+  const struct pto_error refusal = context->refusal;
+  pto_context_unlock(context);
+  instance_destroy(instance);
+  pto_context_lock(context);
+  context->refusal = refusal;
+  pto_context_unlock(context);
+}
+
 static int instance_create(const struct pto_graph *graph, struct pto_context *context,
                            const struct pto_graph_instance *lender, struct pto_graph_instance **instance_out) {
   struct pto_graph_instance *instance = calloc(1, sizeof *instance);
-  if (!instance) return PTO_ENOMEM;
+  if (!instance) return refuse_memory(context);
   instance->context = context;
   instance->constants = calloc(graph->value_count, sizeof *instance->constants);
   instance->is_ours = calloc(graph->value_count, sizeof *instance->is_ours);
-  int status = instance->constants && instance->is_ours ? PTO_OK : PTO_ENOMEM;
+  int status = instance->constants && instance->is_ours ? PTO_OK : refuse_memory(context);
   if (status == PTO_OK && lender) lend_constants(instance, lender);
   for (uint32_t v = 1; v < graph->value_count && status == PTO_OK && !lender; v++)
     if (graph->values[v].kind == PTO_VALUE_CONSTANT) status = add_constant(instance, &graph->values[v]);
   if (status != PTO_OK) {
-    instance_destroy(instance);
+    give_up(instance);
     return status;
   }
   instance->program = (struct pto_device_program){.name = "graph",

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <formats/json_read.h>
+#include <formats/json_text.h>
 #include <report/file/shard.h>
 #include <runtime/base/grow.h>
 #include <runtime/base/text.h>
@@ -130,8 +131,8 @@ static int check_head(const struct pto_shard_lines *lines, size_t index, struct 
   } keys[] = {{"build", "build"}, {"items", "a list with items"}, {"list", "a list"}, {"of", "shards"}};
   for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
     if (is_same(head, first, keys[i].key)) continue;
-    char *now = json_dumps(json_object_get(head->document, keys[i].key), JSON_ENCODE_ANY);
-    char *then = json_dumps(json_object_get(first->document, keys[i].key), JSON_ENCODE_ANY);
+    char *now = pto_json_dump(json_object_get(head->document, keys[i].key), JSON_ENCODE_ANY);
+    char *then = pto_json_dump(json_object_get(first->document, keys[i].key), JSON_ENCODE_ANY);
     snprintf(is, sizeof is, "%s %s", keys[i].what, now ? now : "?");
     snprintf(was, sizeof was, "%s %s", keys[i].what, then ? then : "?");
     free(now);

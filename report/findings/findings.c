@@ -58,7 +58,7 @@ void pto_findings_fini(struct pto_findings *findings) {
 }
 
 bool pto_findings_give(struct pto_findings *from, struct pto_findings **findings_out) {
-  struct pto_findings *findings = malloc(sizeof *findings);
+  struct pto_findings *findings = from->is_short ? NULL : malloc(sizeof *findings);
   if (!findings) return false;
   *findings = *from;
   pto_findings_init(from);

@@ -202,7 +202,8 @@ struct pto_findings {
 void pto_findings_init(struct pto_findings *findings);
 void pto_findings_fini(struct pto_findings *findings);
 
-/* Gives away what has been found so far, to who calls pto_findings_destroy; `from` is empty then.  False: no memory. */
+/* Gives away what has been found so far, to who calls pto_findings_destroy; `from` is empty then.  False: no memory,
+ * now or for one of them. */
 PTO_MUST_CHECK bool pto_findings_give(struct pto_findings *from, struct pto_findings **findings_out);
 
 /* Keeps a copy of `finding` (its sentence and remedy are ignored) with this sentence and, after "; ", the remedy; NULL:

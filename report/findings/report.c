@@ -6,7 +6,8 @@
 #include <pto/tools.h>
 #include <report/file/output_file.h>
 
-int pto_report_give(struct pto_report *report, int status, struct pto_report **report_out) {
+int pto_report_give(struct pto_report *report, int status, struct pto_report **report_out, struct pto_error *error) {
+  if (!status && report->findings.is_short) status = pto_error_set(error, PTO_ENOMEM, "no memory for a finding");
   if (status)
     pto_report_destroy(report);
   else

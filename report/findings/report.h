@@ -21,7 +21,8 @@ struct pto_report {
   int exit_code; /* enum pto_exit of the verb, where the judge decides it */
 };
 
-/* Gives the report where `status` is PTO_OK, else destroys it.  Returns `status`. */
-int pto_report_give(struct pto_report *report, int status, struct pto_report **report_out);
+/* Gives the report where `status` is PTO_OK and it has all findings, else destroys it.  Returns `status`, or PTO_ENOMEM
+ * with a sentence where memory was refused to a finding. */
+int pto_report_give(struct pto_report *report, int status, struct pto_report **report_out, struct pto_error *error);
 
 #endif

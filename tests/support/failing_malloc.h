@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An allocator whose n-th allocation from now on fails, alone or with all that follow, and that counts live blocks and
- * allocations: for the one source of a test program that includes this.
+ * allocations: for the one source of a test program that includes this.  Any thread may allocate.
  *
  * Where a sanitizer owns malloc there is none: PTO_HAS_FAILING_MALLOC is 0, and tests that need it skip.
  */
@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <pto/status.h>
 #include <runtime/base/sanitizer.h>
@@ -34,15 +35,22 @@ void *__libc_realloc(void *block, size_t size);
 void *__libc_memalign(size_t align, size_t size);
 void __libc_free(void *block);
 
+/* Relaxed: counts, which the test reads where no other thread allocates. */
+static void note_allocation(bool is_new) {
+  __atomic_fetch_add(&live_blocks, is_new, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&allocation_count, 1, __ATOMIC_RELAXED);
+}
 static void *counted(void *block) {
-  live_blocks += block != NULL;
-  allocation_count++;
+  note_allocation(block != NULL);
   return block;
 }
 static bool is_failing(void) {
   if (allocation_seen) allocation_seen(allocation_count + 1);
-  if (fail_countdown == 0 || --fail_countdown > 0) return false;
-  fail_countdown = fail_stays;
+  uint32_t left = __atomic_load_n(&fail_countdown, __ATOMIC_RELAXED);
+  while (left > 0 && !__atomic_compare_exchange_n(&fail_countdown, &left, left > 1 ? left - 1 : fail_stays, true,
+                                                  __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+  }
+  if (left != 1) return false;
   errno = ENOMEM;
   return true;
 }
@@ -52,8 +60,7 @@ PTO_API void *calloc(size_t count, size_t size) { return is_failing() ? NULL : c
 PTO_API void *realloc(void *block, size_t size) {
   if (is_failing()) return NULL;
   void *moved = __libc_realloc(block, size);
-  allocation_count++;
-  live_blocks += !block && moved;
+  note_allocation(!block && moved);
   return moved;
 }
 PTO_API void *aligned_alloc(size_t align, size_t size) {
@@ -64,7 +71,7 @@ PTO_API int posix_memalign(void **block, size_t align, size_t size) {
   return *block ? 0 : ENOMEM;
 }
 PTO_API void free(void *block) {
-  live_blocks -= block != NULL;
+  __atomic_fetch_sub(&live_blocks, block != NULL, __ATOMIC_RELAXED);
   __libc_free(block);
 }
 #endif
