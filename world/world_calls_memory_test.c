@@ -251,7 +251,7 @@ static void run_world(const void *state) {
                                           .rank_threads = job->rank_threads};
   set_inputs();
   CALL(pto_world_create(&config, &world, sentence, sizeof sentence), sentence);
-  memory_check(trial.is_over == (world == NULL), "a world or a refusal", __LINE__);
+  GIVEN_OR_REFUSED(world != NULL);
   CALL_ONCE(pto_world_run(world, run_rank, (void *)(uintptr_t)job), pto_world_last_error(world));
   CHECK(job->has_done());
   pto_world_destroy(world);

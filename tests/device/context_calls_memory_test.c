@@ -22,13 +22,10 @@ static bool is_times(const float *values, float factor) {
 
 /* ---- a few calls each: what fails while it runs is to be queued again ---- */
 
-static void expect_tensor(struct pto_device_tensor t) {
-  memory_check(trial.is_over == (t.id == 0), "a tensor or a refusal", __LINE__);
-}
 static struct pto_device_tensor make(void) {
   struct pto_device_tensor t = {0};
   OF_CONTEXT(pto_device_tensor_create_host(context, &matrix, &t));
-  expect_tensor(t);
+  GIVEN_OR_REFUSED(t.id != 0);
   return t;
 }
 static void drop(struct pto_device_tensor t) {
@@ -76,7 +73,7 @@ static void dispatch_with_constant(struct pto_device_tensor in, struct pto_devic
   AGAIN_IF_REFUSED {
     constant.id = 0;
     OF_CONTEXT(pto_device_tensor_create_constant(context, &matrix, one_to_four, BYTES, &constant));
-    expect_tensor(constant);
+    GIVEN_OR_REFUSED(constant.id != 0);
     OF_CONTEXT(try_dispatch1(&program, in, out));
     OF_CONTEXT(pto_device_tensor_read(context, out, values, BYTES));
     settle(); /* before the program goes */
@@ -103,7 +100,7 @@ static void call(void) {
   AGAIN_IF_REFUSED {
     out.tensor.id = 0;
     OF_CONTEXT(pto_context_call(context, &times_2, &made));
-    expect_tensor(out.tensor);
+    GIVEN_OR_REFUSED(out.tensor.id != 0);
     OF_CONTEXT(pto_device_tensor_read(context, out.tensor, values, BYTES));
     drop(out.tensor);
   }
@@ -142,7 +139,7 @@ static void run_context(const void *state) {
   options.runtime.record = way->record;
   context = NULL;
   CALL(pto_context_create(&options, &context, sentence, sizeof sentence), sentence);
-  memory_check(trial.is_over == (context == NULL), "a context or a refusal", __LINE__);
+  GIVEN_OR_REFUSED(context != NULL);
   if (!context) return;
   call_all();
   memory_is_back();

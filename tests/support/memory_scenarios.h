@@ -13,6 +13,7 @@
  * - CALL_CLEARED(call, text, clear): the same of an object that keeps its failure, which `clear` takes away.
  * - CALL_ONCE(call, text): one whose failure ends the object's use, as that of a run.
  * - CHECK(condition): what holds whatever failed, as each call before it has succeeded.
+ * - GIVEN_OR_REFUSED(is_given): as it is where the last call has given what it makes, and never after a refusal.
  * - AS_KEPT(index, bytes, size), FILE_AS_KEPT(index, path): what is as it was in the run in which nothing fails.
  * - AGAIN_IF_REFUSED { }: calls of which a later one may tell what an earlier one came to.  After a refusal the rest is
  *   left out, and then all of it is called again.
@@ -142,6 +143,8 @@ static inline void memory_check(bool holds, const char *what, int line) {
 #define OF_CONTEXT(call) CALL_CLEARED(call, pto_context_error(context), pto_context_clear_error(context))
 #define AGAIN_IF_REFUSED while (memory_round())
 #define CHECK(condition) memory_check(trial.is_over || (condition), #condition, __LINE__)
+/* What the last call gives. */
+#define GIVEN_OR_REFUSED(is_given) memory_check(trial.is_over != (is_given), #is_given " or a refusal", __LINE__)
 
 enum { KEPT = 16, KEPT_BYTES = 1 << 19 };
 static struct {
