@@ -246,6 +246,18 @@ static void expired_entries_never_exhaust_the_map(void **state) {
   drop(&f);
 }
 
+static void after_very_many_submits_a_sweep_is_due(void **state) {
+  struct fixture f;
+  make(&f, 64, 100);
+  f.map.submits_since_sweep = PTO_SWEEP_SUBMITS - 2;
+  assert_true(pto_access_map_make_room(&f.map, 1));
+  assert_int_equal(f.map.submits_since_sweep, PTO_SWEEP_SUBMITS - 1);
+  assert_true(pto_access_map_make_room(&f.map, 1));
+  assert_int_equal(f.map.submits_since_sweep, 0);
+  assert_true(pto_access_map_sweep_for_room(&f.map, 1)); /* asked for without need, it sweeps nothing */
+  drop(&f);
+}
+
 static void live_entries_that_fill_the_map_leave_no_room(void **state) {
   struct fixture f;
   make(&f, 4096, 100);
@@ -307,6 +319,7 @@ int main(void) {
       cmocka_unit_test(an_entry_keeps_its_place_for_one_visible_reader_behind_expired_ones),
       cmocka_unit_test(sweeps_do_not_put_off_that_expired_readers_are_dropped),
       cmocka_unit_test(expired_entries_never_exhaust_the_map),
+      cmocka_unit_test(after_very_many_submits_a_sweep_is_due),
       cmocka_unit_test(live_entries_that_fill_the_map_leave_no_room),
       cmocka_unit_test(a_dead_space_forgets_everything),
       cmocka_unit_test(merged_spaces_keep_the_entries_of_both),

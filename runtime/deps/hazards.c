@@ -287,9 +287,8 @@ static void settle(struct pto_hazards *hazards, const struct pto_access *access,
   const bool is_write = access->tag & PTO_TAG_WRITE;
   const bool is_alone = settle_hits(hazards, access);
   uint32_t own = found->own;
-  if (!own)
-    own = pto_access_map_insert(map, access->space, &access->region, found->bucket,
-                                found->was_searched ? &found->position : NULL);
+  if (!own) /* then it was searched for, and has its position */
+    own = pto_access_map_insert(map, access->space, &access->region, found->bucket, &found->position);
   else if (is_write && !access->region.is_fuzzy)
     replace(hazards, &map->entries[own]);
   struct pto_access_entry *entry = &map->entries[own];

@@ -400,7 +400,7 @@ void pto_runtime_watch(struct pto_runtime *rt, const struct pto_memory_watch *wa
 }
 void pto_runtime_set_recording(struct pto_runtime *rt, bool is_on) {
   PTO_ASSERT(!rt->is_running);
-  rt->trace.record = is_on ? rt->config.record : 0;
+  pto_trace_set_record(&rt->trace, is_on ? rt->config.record : 0);
 }
 struct pto_port *pto_runtime_port(struct pto_runtime *rt) {
   return rt->port;

@@ -193,6 +193,8 @@ static void test_impossible_values_are_refused_with_the_value_in_the_sentence(vo
   assert_refused((struct pto_config){.engine = "threads", .jitter_ppm = 5}, "jitter is for engine virtual: on threads");
   assert_refused((struct pto_config){.engine = "threads", .no_compute = true}, "no_compute is for engine virtual");
   assert_refused((struct pto_config){.engine = "virtual", .no_compute = true, .poison = true}, "poison fills memory");
+  assert_refused((struct pto_config){.engine = "threads", .rank = (struct pto_rank *)&seen},
+                 "several ranks are for engine virtual");
   assert_refused((struct pto_config){.size = 3}, "config.size is 3");
 }
 

@@ -99,6 +99,22 @@ static void cores_at_one_barrier_are_said_once(void **state) {
                             "block 1 AIV1 on core 5, which has returned after 0 barriers");
 }
 
+static void cores_at_one_barrier_that_differ_are_said_each(void **state) {
+  static struct pto_core_waits waits = {.count = 6};
+  char text[2048];
+  uint32_t told = 0;
+  for (uint32_t i = 0; i < 6; i++)
+    waits.waits[i] = (struct pto_core_wait){WHO, .waits_for = PTO_WAITS_FOR_BARRIER, OTHER(PTO_SEAT_RETURNED)};
+  waits.waits[1].kernel = "add";
+  waits.waits[2].has_other = false;
+  waits.waits[3].other.core = 8;
+  waits.waits[4].call = text;
+  waits.waits[5].task_number = 70;
+  pto_core_waits_describe(&waits, NULL, NULL, text, sizeof text);
+  for (const char *at = text; (at = strstr(at, "task 7")) != NULL; at++) told++;
+  assert_int_equal(told, 6);
+}
+
 static void those_for_whom_there_is_no_room_are_counted(void **state) {
   static struct pto_core_waits waits = {.count = 6, .more = 10};
   char text[512];
@@ -123,6 +139,7 @@ int main(void) {
       cmocka_unit_test(each_kind_has_its_sentence),
       cmocka_unit_test(each_wait_has_its_place),
       cmocka_unit_test(cores_at_one_barrier_are_said_once),
+      cmocka_unit_test(cores_at_one_barrier_that_differ_are_said_each),
       cmocka_unit_test(those_for_whom_there_is_no_room_are_counted),
       cmocka_unit_test(a_role_that_is_none_has_no_name),
   };

@@ -153,6 +153,19 @@ static void test_forms_of_sparse_values_agree_with_trying_each(void **state) {
   assert_true(answers[0] > 1000 && answers[1] > 1000);
 }
 
+/* Found at random, one in a million: a line without an index pair, as x, y or both leave no room for one. */
+static void test_a_split_has_lines_that_hold_no_pair(void **state) {
+  static const struct pto_linear_form forms[] = {
+      {5, 88276312, 88276312, {2, 86763, 4, 28719, 20527}, {29, 1195, 1, 5, 1417}},
+      {5, 4261759, 4261759, {76, 5, 283543, 15, 22917}, {48, 5, 13, 1, 114}},
+      {7, 1489785, 1489786, {812, 4, 507, 46, 4, 58, 2434}, {94, 34, 3, 2, 2, 4, 1438}}};
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(forms); i++) {
+    struct pto_step_budget budget = {0, 1000000};
+    const bool expected = has_value_by_trying(&forms[i]);
+    assert_int_equal(pto_linear_form_reaches(&forms[i], &budget), expected ? PTO_ANSWER_YES : PTO_ANSWER_NO);
+  }
+}
+
 static void test_the_first_hit_of_residues_agrees_with_trying_each(void **state) {
   for (uint64_t m = 1; m <= 34; m++)
     for (uint64_t a = 0; a < m; a++)
@@ -264,6 +277,7 @@ int main(void) {
       cmocka_unit_test(test_forms_of_two_nested_chains_agree_with_listing),
       cmocka_unit_test(test_forms_of_three_long_terms_agree_with_listing),
       cmocka_unit_test(test_forms_of_sparse_values_agree_with_trying_each),
+      cmocka_unit_test(test_a_split_has_lines_that_hold_no_pair),
       cmocka_unit_test(test_the_first_hit_of_residues_agrees_with_trying_each),
       cmocka_unit_test(test_the_first_hit_of_large_residues_is_a_hit_and_takes_few_steps),
       cmocka_unit_test(test_a_form_without_terms_has_the_value_0),

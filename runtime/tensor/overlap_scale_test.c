@@ -265,6 +265,21 @@ static void test_hand_made_strides_that_exhaust_the_budget_answer_partial_and_ar
   assert_int_equal(exhausted, 2);
 }
 
+/* Seven strides, found at random, that take more steps than there are to tell whether they reach a byte. */
+static void test_a_byte_among_strides_that_nothing_tells_of_may_be_shared(void **state) {
+  const struct pto_region strided = {.end = UINT64_C(1) << 40,
+                                     .run_bytes = 1,
+                                     .ndims = 7,
+                                     .extents = {21, 3887, 47, 501, 78, 184, 807},
+                                     .strides = {2375, 106174423, 181, 39, 22, 4, 173071548}},
+                          byte = {.start = UINT64_C(171672153250), .end = UINT64_C(171672153251), .run_bytes = 1};
+  uint64_t exhausted = 0;
+  assert_int_equal(pto_region_overlap(&strided, &byte, &exhausted), PTO_PARTIAL);
+  assert_true(pto_region_intersects(&strided, &byte, &exhausted));
+  assert_int_equal(exhausted, 2);
+  assert_true(pto_region_intersects(&strided, &byte, NULL));
+}
+
 /* Fields that no tensor gives: dimensions that are one, and strides shorter than the run. */
 static void test_equal_bytes_of_other_fields_are_equal(void **state) {
   const struct pto_region two = {.end = 16, .run_bytes = 1, .ndims = 2, .extents = {2, 2}, .strides = {10, 5}},
@@ -288,6 +303,7 @@ int main(void) {
       cmocka_unit_test(test_large_pairs_of_any_pitches_agree_with_counting),
       cmocka_unit_test(test_large_pairs_with_any_number_of_runs_stay_within_the_budget),
       cmocka_unit_test(test_hand_made_strides_that_exhaust_the_budget_answer_partial_and_are_counted),
+      cmocka_unit_test(test_a_byte_among_strides_that_nothing_tells_of_may_be_shared),
       cmocka_unit_test(test_equal_bytes_of_other_fields_are_equal),
   };
   return cmocka_run_group_tests_name("overlap_scale", tests, NULL, NULL);

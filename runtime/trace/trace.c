@@ -66,9 +66,13 @@ static bool timeline_init(struct pto_trace *trace, uint32_t worker_count) {
   return true;
 }
 
+void pto_trace_set_record(struct pto_trace *trace, uint32_t record) {
+  trace->record = record | (record & PTO_RECORD_GRAPH ? PTO_RECORD_TASKS : 0);
+}
+
 int pto_trace_init(struct pto_trace *trace, uint32_t record, uint32_t worker_count) {
   memset(trace, 0, sizeof *trace);
-  trace->record = record | (record & PTO_RECORD_GRAPH ? PTO_RECORD_TASKS : 0);
+  pto_trace_set_record(trace, record);
   trace->has_steady_ticks = (record & PTO_RECORD_TIMELINE) && pto_ticks_are_steady();
   if ((!pto_trace_has_tasks(trace) || tasks_init(trace)) &&
       (!(record & PTO_RECORD_TIMELINE) || timeline_init(trace, worker_count)))
@@ -127,7 +131,7 @@ void pto_trace_begin_run(struct pto_trace *trace, bool is_virtual) {
     return;
   }
   trace->control.writer_tid = (uint32_t)gettid();
-  if (trace->span_log_count) trace->spans[0].writer_tid = trace->control.writer_tid; /* worker 0 */
+  trace->spans[0].writer_tid = trace->control.writer_tid; /* worker 0 */
   read_clocks(&trace->start_ns, &trace->start_ticks);
 }
 

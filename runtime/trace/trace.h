@@ -231,6 +231,8 @@ struct pto_trace {
  * gives it, or with less where the system has less to reserve.  PTO_OK or PTO_ENOMEM, with the trace zeroed.  fini
  * of one that is zeroed or half made is allowed. */
 PTO_MUST_CHECK int pto_trace_init(struct pto_trace *trace, uint32_t record, uint32_t worker_count);
+/* What the runs from now on record, of what it was made for. */
+void pto_trace_set_record(struct pto_trace *trace, uint32_t record);
 void pto_trace_fini(struct pto_trace *trace);
 /* Empties all logs for a new run (their pages stay resident, so a further round finds them warm) and starts its clock.
  */

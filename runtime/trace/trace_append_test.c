@@ -162,10 +162,34 @@ static void test_what_went_to_other_ranks_refers_to_what_it_did_before(void **st
   pto_trace_fini(&part);
 }
 
+static void test_without_logs_for_spans_there_are_none(void **state) {
+  struct pto_trace part, sum;
+  assert_int_equal(pto_trace_init(&sum, PTO_RECORD_GRAPH, 1), PTO_OK);
+  assert_int_equal(pto_trace_init(&part, PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE, 2), PTO_OK);
+  pto_trace_begin_run(&part, true);
+  *(struct pto_trace_span *)pto_trace_log_append(&part.spans[1]) = (struct pto_trace_span){.begin = 3, .end = 5};
+  assert_int_equal(pto_trace_append(&sum, &part, 0), PTO_OK);
+  assert_int_equal(sum.span_log_count, 0);
+  pto_trace_fini(&sum);
+  pto_trace_fini(&part);
+}
+
+/* The clock is the orchestrator's, a scheduler's with its number, or the resolver's. */
+static void test_the_actor_of_a_segment_is_whose_clock_it_is(void **state) {
+  assert_int_equal(pto_segment_actor(false, 3).kind, PTO_RESOURCE_ORCHESTRATOR);
+  assert_int_equal(pto_segment_actor(false, 3).index, 0);
+  assert_int_equal(pto_segment_actor(true, 3).kind, PTO_RESOURCE_SCHEDULER);
+  assert_int_equal(pto_segment_actor(true, 3).index, 3);
+  assert_int_equal(pto_segment_actor(true, UINT32_MAX).kind, PTO_RESOURCE_RESOLVER);
+  assert_int_equal(pto_segment_actor(true, UINT32_MAX).index, 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_what_went_to_other_ranks_refers_to_what_it_did_before),
       cmocka_unit_test(test_numbers_and_times_of_a_further_run_go_on),
+      cmocka_unit_test(test_without_logs_for_spans_there_are_none),
+      cmocka_unit_test(test_the_actor_of_a_segment_is_whose_clock_it_is),
       cmocka_unit_test(test_what_a_run_has_dropped_is_not_forgotten),
       cmocka_unit_test(test_spans_of_more_workers_share_the_logs_that_there_are),
       cmocka_unit_test(test_a_run_that_began_before_the_sum_moves_what_is_there_already),

@@ -278,6 +278,51 @@ static int nothing_can_go_on(struct pto_runtime *rt, struct fixture *f) {
   return 0;
 }
 
+static int nothing_to_poll_for(struct pto_runtime *rt, struct fixture *f) {
+  (void)nothing_can_go_on(rt, f);
+  int status = PTO_OK;
+  while (status == PTO_OK) status = pto_poll(rt);
+  return status;
+}
+
+/* What a task without a kernel holds is told of no task. */
+static int nothing_can_go_on_to_a_holder(struct pto_runtime *rt, struct fixture *f) {
+  const struct pto_tensor t = fixture_managed(rt, 64);
+  const struct pto_param param = pto_input(&t);
+  struct pto_task first, second;
+  FIXTURE_DO(rt, .label = 0, .modes = "o", .tensors = {&t}, .out = &first);
+  FIXTURE_DO(rt, .label = 1, .launch = {.after = &first, .after_count = 1}, .out = &second);
+  rt->rings.slots[1].pending++;
+  const struct pto_launch launch = {.no_kernel = true, .after = &second, .after_count = 1};
+  fixture_expect(rt, pto_submit(rt, &launch, &param, 1, NULL), PTO_OK);
+  return 0;
+}
+
+/* A submit that is far ahead waits as long as something runs, and nothing has failed. */
+static int far_ahead_of_nothing(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_task first, second;
+  FIXTURE_DO(rt, .label = 0, .out = &first);
+  FIXTURE_DO(rt, .label = 1, .launch = {.after = &first, .after_count = 1}, .out = &second);
+  FIXTURE_DO(rt, .label = 2, .launch = {.after = &second, .after_count = 1});
+  rt->rings.slots[1].pending++;
+  rt->port->run_ahead = 1;
+  pto_progress_poll(rt);
+  rt->port->run_ahead = 0;
+  assert_int_equal(rt->scheduler.cores.in_flight, 0);
+  return 0;
+}
+static int fails_at_once(const struct pto_kernel_args *args) { return pto_kernel_error(args, "it fails"); }
+static int far_ahead_of_a_failure(struct pto_runtime *rt, struct fixture *f) {
+  static struct pto_kernel kernel;
+  kernel = fixture_kernel_with("", 0, fails_at_once);
+  for (int i = 0; i < 4; i++) fixture_expect(rt, pto_submit_aiv(rt, &kernel, NULL, 0), PTO_OK);
+  rt->port->run_ahead = 1;
+  pto_progress_poll(rt);
+  rt->port->run_ahead = 0;
+  assert_true(rt->has_failed && rt->completed_count < 2);
+  return 0;
+}
+
 /* ---- the orchestration's own ---- */
 
 static int says_so(struct pto_runtime *rt, struct fixture *f) {
@@ -486,6 +531,22 @@ static const struct fixture_case cases[] = {
      .body = nothing_can_go_on,
      .status = PTO_EDEADLOCK,
      .sentence = "nothing runs and nothing is ready, but 1 of 2 tasks have not completed"},
+    {.name = "a poll of a run that cannot go on says so",
+     .body = nothing_to_poll_for,
+     .status = PTO_EDEADLOCK,
+     .sentence = "nothing runs and nothing is ready, but 1 of 2 tasks have not completed"},
+    {.name = "nor can one with a task that holds memory and has no kernel",
+     .body = nothing_can_go_on_to_a_holder,
+     .status = PTO_EDEADLOCK,
+     .sentence = "nothing runs and nothing is ready, but 2 of 3 tasks have not completed"},
+    {.name = "a submit waits for nothing where nothing runs",
+     .body = far_ahead_of_nothing,
+     .status = PTO_EDEADLOCK,
+     .sentence = "nothing runs and nothing is ready"},
+    {.name = "a submit that waits ends with what has failed",
+     .body = far_ahead_of_a_failure,
+     .status = PTO_EKERNEL,
+     .sentence = "it fails"},
     {.name = "the orchestration may end its run with a sentence",
      .body = says_so,
      .status = PTO_EUSER,

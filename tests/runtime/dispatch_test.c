@@ -24,6 +24,18 @@ static void expect_order(const uint64_t *labels, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) assert_int_equal(fixture_calls[i].label, labels[i]);
 }
 
+/* ---- places from outside ---- */
+
+static int three_on_one_core(struct pto_runtime *rt, struct fixture *f) {
+  static const uint16_t core_of_task[] = {5, 5, 5};
+  pto_host_place(rt, core_of_task, PTO_ARRAY_LENGTH(core_of_task));
+  for (uint64_t i = 0; i < 4; i++) FIXTURE_DO(rt, .label = i);
+  fixture_drain(rt);
+  pto_host_place(rt, NULL, 0);
+  for (uint32_t i = 0; i < 4; i++) assert_true((fixture_calls[i].core == 5) == (fixture_calls[i].label < 3));
+  return 0;
+}
+
 /* ---- order among equals ---- */
 
 static int twenty_independent(struct pto_runtime *rt, struct fixture *f) {
@@ -213,6 +225,10 @@ static void each_message_once_and_in_order(struct fixture *f) {
 }
 
 static const struct fixture_case fixed[] = {
+    {.name = "tasks go where they are placed, one after the other, and those behind anywhere",
+     .body = three_on_one_core,
+     .clusters = 2,
+     .slots_per_core = 1},
     {.name = "fifo runs independent tasks in the order of their submits",
      .body = twenty_independent,
      .slots_per_core = 1,

@@ -105,6 +105,14 @@ static int buffers_beside_expired_registrations(struct pto_runtime *rt, struct f
   assert_int_equal(FIXTURE_SUBMIT(rt, "o", &t), PTO_ECAPACITY);
   return 0;
 }
+static int allocation_beside_expired_registrations(struct pto_runtime *rt, struct fixture *f) {
+  expire_spaces(rt, f);
+  for (uint64_t i = 3 * PTO_MAX_TENSORS; pto_access_map_has_space(&rt->map); i++)
+    assert_int_equal(fixture_bytes(f, 32 * i, 16).status, PTO_OK);
+  struct pto_tensor t = fixture_managed(rt, 64);
+  assert_int_equal(pto_alloc_tensors(rt, &t, 1, NULL), PTO_ECAPACITY);
+  return 0;
+}
 static void test_address_spaces_that_unfinished_work_keeps_end_the_run_where_they_are_all(void **state) {
   (void)state;
   fixture.config.window = 4;
@@ -112,6 +120,8 @@ static void test_address_spaces_that_unfinished_work_keeps_end_the_run_where_the
   fixture_run(&fixture, registrations_beside_expired_ones, PTO_ECAPACITY);
   fixture_expect_sentence(fixture.rt, "registrations");
   fixture_run(&fixture, buffers_beside_expired_registrations, PTO_ECAPACITY);
+  fixture_expect_sentence(fixture.rt, "address spaces");
+  fixture_run(&fixture, allocation_beside_expired_registrations, PTO_ECAPACITY);
   fixture_expect_sentence(fixture.rt, "address spaces");
   fixture_run(&fixture, short_lived_registrations, PTO_OK);
   fixture_close(&fixture);

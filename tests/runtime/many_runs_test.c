@@ -398,6 +398,7 @@ static void expect_config_refused(struct pto_config config, const char *part) {
 }
 static void test_configurations_out_of_range_are_refused_with_the_value(void **state) {
   expect_config_refused((struct pto_config){.window = 1}, "window 1 ");
+  expect_config_refused((struct pto_config){.recorded_deps = UINT32_MAX}, "switches a rule that there is not");
   expect_config_refused((struct pto_config){.window = 24}, "window 24 ");
   expect_config_refused((struct pto_config){.window = UINT64_C(1) << 40}, "window 1099511627776");
   expect_config_refused((struct pto_config){.heap_bytes = 1025}, "heap of 1025 bytes");

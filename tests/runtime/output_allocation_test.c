@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -411,7 +412,68 @@ static int sizes_beyond_32_bits(struct pto_runtime *rt, struct fixture *f) {
 
 #define REFUSAL(number, text)                                                                                          \
   &(const struct refusal) { number, text }
+/* ---- what it begins with, and what it is called ---- */
+
+static int output_of_no_bytes(struct pto_runtime *rt, struct fixture *f) {
+  const struct pto_tensor none = managed(rt, PTO_UINT8, 2, (const uint64_t[]){4, 0}, 0);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &none), PTO_OK);
+  return 0;
+}
+
+static int initial_nibbles(struct pto_runtime *rt, struct fixture *f) {
+  const struct pto_tensor t = managed(rt, PTO_UINT4, 1, (const uint64_t[]){5}, 3);
+  const struct pto_initial initial = {.bits = 0xa6};
+  const struct pto_launch launch = {.aiv0 = fixture_kernel("o"), .initial = &initial, .initial_count = 1};
+  const struct pto_param param = pto_output(&t);
+  fixture_expect(rt, pto_submit(rt, &launch, &param, 1, NULL), PTO_OK);
+  for (int i = 0; i < 3; i++) assert_int_equal((uint8_t)addr_of(rt, &t)[i], 0x66);
+  return 0;
+}
+
+static int name_of_bytes(struct pto_runtime *rt, struct fixture *f) {
+  char text[32], number[32];
+  const struct pto_tensor first = fixture_bytes(f, 0, 64), again = fixture_bytes(f, 0, 64);
+  const uint64_t addr = (uintptr_t)f->memory + 8;
+  snprintf(number, sizeof number, "buffer %llu", (unsigned long long)again.buffer.id);
+  assert_string_equal(pto_runtime_name_bytes(rt, addr, text, sizeof text), number); /* the last registration */
+  pto_buffer_label(rt, first.buffer, "weights");
+  assert_string_equal(pto_runtime_name_bytes(rt, addr, text, sizeof text), "weights");
+  return 0;
+}
+
+static uint64_t watched_bytes, watched_writes;
+static void watch_allocation(void *context, uint64_t number, uint64_t addr, uint64_t size_bytes) {}
+static void watch_write(void *context, uint64_t addr, uint64_t size_bytes) {
+  watched_bytes += size_bytes;
+  watched_writes++;
+}
+static int initial_of_some_and_no_bytes(struct pto_runtime *rt, struct fixture *f) {
+  const struct pto_tensor some = managed(rt, PTO_UINT8, 1, (const uint64_t[]){64}, 64),
+                          none = managed(rt, PTO_UINT8, 1, (const uint64_t[]){0}, 0);
+  const struct pto_initial initials[] = {{.param = 0, .bits = 5}, {.param = 1, .bits = 5}};
+  const struct pto_launch launch = {.aiv0 = fixture_kernel("oo"), .initial = initials, .initial_count = 2};
+  const struct pto_param params[] = {pto_output(&some), pto_output(&none)};
+  fixture_expect(rt, pto_submit(rt, &launch, params, 2, NULL), PTO_OK);
+  return 0;
+}
+static int nothing(struct pto_runtime *rt, struct fixture *f) { return 0; }
+static void watch_initials(struct fixture *f) {
+  static const struct pto_memory_watch watch = {
+      .allocated = watch_allocation, .registered = watch_allocation, .host_writes = watch_write};
+  watched_bytes = watched_writes = 0;
+  pto_runtime_watch(f->rt, &watch);
+  fixture_run(f, initial_of_some_and_no_bytes, PTO_OK);
+  pto_runtime_watch(f->rt, NULL);
+  assert_int_equal(watched_bytes, 64);
+  assert_int_equal(watched_writes, 1);
+}
+
 static const struct fixture_case cases[] = {
+    {.name = "an output of no bytes is one", .body = output_of_no_bytes},
+    {.name = "memory of 4-bit elements begins with the value in both", .body = initial_nibbles},
+    {.name = "bytes are called as the registration that has a label", .body = name_of_bytes},
+    {.name = "a watch sees what memory begins with, where it has bytes", .body = nothing, .after = watch_initials},
+
     {.name = "an output of a buffer without memory gets it at the submit", .body = fresh_buffer_gets_memory},
     {.name = "an output of a buffer with memory is written in place and takes no heap",
      .body = second_output_writes_in_place},

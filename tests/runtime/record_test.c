@@ -13,6 +13,8 @@
 #include <cmocka.h>
 
 #include <runtime/control/runtime_state.h>
+#include <runtime/submit/replay.h>
+#include <runtime/trace/place.h>
 #include <tests/support/runtime_fixture.h>
 
 static struct fixture fixture;
@@ -79,6 +81,68 @@ static void test_a_scalar_that_is_an_address_counts_where_no_parameter_declares_
     const struct pto_trace_task *task = pto_trace_log_at(&trace->tasks, i);
     assert_int_equal(task->address_count, address_at[i] >= 64);
   }
+  fixture_close(&fixture);
+}
+
+static int empty_and_addresses(struct pto_runtime *rt, struct fixture *f) {
+  const struct pto_tensor declared = fixture_bytes(f, 0, 64), empty = pto_tensor_slice(&declared, 0, 8, 8, 1);
+  const struct pto_launch launch = {.aiv0 = fixture_kernel("is")};
+  const struct pto_param params[] = {pto_input(&empty), pto_scalar_u64((uintptr_t)f->memory + 8)};
+  fixture_expect(rt, pto_submit(rt, &launch, params, 2, NULL), PTO_OK);
+  return 0;
+}
+static void test_an_empty_tensor_declares_no_byte(void **state) {
+  (void)state;
+  const struct pto_trace *trace = record_of(empty_and_addresses, PTO_RECORD_GRAPH);
+  assert_int_equal(task_at(trace, 0)->address_count, 1);
+  fixture_close(&fixture);
+}
+
+/* ---- places of a binding ---- */
+
+static const struct pto_place of_call = {"a.py", 3}, of_all = {"b.py", 7};
+
+static int from_places(struct pto_runtime *rt, struct fixture *f) {
+  const struct pto_tensor given = fixture_bytes(f, 0, 64);
+  const struct pto_launch launch = {.no_kernel = true};
+  struct pto_submission submission = {.rt = rt, .launch = &launch, .place = &of_call};
+  pto_call_from(rt, &of_all);
+  fixture_expect(rt, pto_submit_barrier(rt, NULL, 0, NULL), PTO_OK);
+  (void)pto_submit_from(&submission);
+  fixture_expect(rt, submission.status, PTO_OK);
+  fixture_expect(rt, pto_submit_barrier(rt, NULL, 0, NULL), PTO_OK);
+  pto_call_from(rt, NULL);
+  struct pto_call_list *list = pto_call_list_begin(rt, &given, 1);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "b", &given), PTO_OK);
+  assert_true(pto_call_list_end(rt, list));
+  pto_call_from(rt, &of_all);
+  fixture_expect(rt, pto_call_list_replay(rt, list, &given, 1), PTO_OK);
+  pto_call_list_destroy(list);
+  return 0;
+}
+static void test_calls_of_a_binding_have_its_places_and_no_callers(void **state) {
+  (void)state;
+  const struct pto_trace *trace = record_of(from_places, PTO_RECORD_GRAPH | PTO_RECORD_CALLERS);
+  const struct pto_place *const places[] = {&of_all, &of_call, &of_all, NULL, &of_all};
+  assert_int_equal(trace->tasks.count, PTO_ARRAY_LENGTH(places));
+  for (uint64_t i = 0; i < PTO_ARRAY_LENGTH(places); i++) {
+    assert_ptr_equal(pto_place_of(task_at(trace, i)->call), places[i]);
+    if (places[i]) assert_null(task_at(trace, i)->outer_call);
+  }
+  fixture_close(&fixture);
+}
+
+/* ---- runs that are not recorded ---- */
+
+static void test_a_recording_is_off_for_some_runs_and_on_again(void **state) {
+  (void)state;
+  const struct pto_trace *trace = record_of(addresses, PTO_RECORD_GRAPH);
+  pto_runtime_set_recording(fixture.rt, false);
+  fixture_run(&fixture, addresses, PTO_OK);
+  assert_int_equal(trace->tasks.count, 0);
+  pto_runtime_set_recording(fixture.rt, true);
+  fixture_run(&fixture, addresses, PTO_OK);
+  assert_int_equal(trace->tasks.count, PTO_ARRAY_LENGTH(address_at));
   fixture_close(&fixture);
 }
 
@@ -234,6 +298,9 @@ int main(void) {
       cmocka_unit_test(test_what_the_host_reads_and_writes_is_kept_with_its_bytes_buffer_and_place_among_the_tasks),
       cmocka_unit_test(test_a_tensor_without_gaps_that_the_host_moves_is_an_access_of_all_its_bytes),
       cmocka_unit_test(test_each_kind_of_submit_is_kept_with_the_place_of_its_call_and_the_same_place_twice_in_a_loop),
+      cmocka_unit_test(test_an_empty_tensor_declares_no_byte),
+      cmocka_unit_test(test_calls_of_a_binding_have_its_places_and_no_callers),
+      cmocka_unit_test(test_a_recording_is_off_for_some_runs_and_on_again),
       cmocka_unit_test(test_nothing_of_it_is_kept_where_no_graph_is_recorded),
       cmocka_unit_test(test_of_the_tasks_alone_what_they_write_is_kept_and_no_edge),
       cmocka_unit_test(test_graph_and_timeline_have_the_parts_of_submits_in_real_time),
