@@ -216,6 +216,9 @@ static void rings_of_more_than_the_limit_are_not_watched(void **state) {
   assert_false(arena.is_checked);
   assert_int_equal(arena.spread_log2, 0);
   pto_gm_arena_fini(&arena);
+  assert_true(pto_gm_arena_init(&arena, PTO_ARENA_CHECKED_LIMIT / RINGS + KIB, RINGS, true));
+  assert_int_equal(arena.spread_log2, 0); /* nor apart */
+  pto_gm_arena_fini(&arena);
 }
 
 static void a_range_overlaps_the_arena_where_they_share_a_byte(void **state) {

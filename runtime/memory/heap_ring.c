@@ -25,8 +25,9 @@ void pto_heap_ring_watch(struct pto_heap_ring *ring, uint32_t spread_log2, uint3
 /* ---- pages ---- */
 
 void pto_heap_ring_move_pages(struct pto_heap_ring *ring) {
+  _Static_assert(PTO_OUTPUT_ALIGN % PTO_HEAP_PARTS == 0, "no part is empty, and together they are the ring");
   const uint64_t part = ring->size_bytes / PTO_HEAP_PARTS;
-  if (part == 0 || part % PTO_LARGE_PAGE_BYTES || ring->size_bytes % part) return;
+  if (part % PTO_LARGE_PAGE_BYTES) return;
   ring->part_bytes = part;
   ring->paged_end = 0;
 }

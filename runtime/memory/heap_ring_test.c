@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include <runtime/base/memory_checker.h>
+#include <runtime/base/reserve.h>
 #include <runtime/memory/heap_ring.h>
 
 #define KIB 1024u
@@ -290,6 +291,18 @@ static void a_watched_ring_takes_refuses_and_counts_as_any_other(void **state) {
   }
 }
 
+static void pages_move_where_each_part_is_whole_large_pages(void **state) {
+  static char base[PTO_OUTPUT_ALIGN];
+  const uint64_t parts = PTO_HEAP_PARTS * PTO_LARGE_PAGE_BYTES;
+  const uint64_t sizes[] = {PTO_OUTPUT_ALIGN, parts / 2, parts, parts + PTO_OUTPUT_ALIGN, 3 * parts};
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(sizes); i++) {
+    struct pto_heap_ring ring;
+    pto_heap_ring_init(&ring, base, sizes[i]);
+    pto_heap_ring_move_pages(&ring);
+    assert_int_equal(ring.part_bytes, sizes[i] % parts ? 0 : sizes[i] / PTO_HEAP_PARTS);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(blocks_follow_each_other_from_offset_zero),
@@ -308,6 +321,7 @@ int main(void) {
       cmocka_unit_test(a_watched_ring_leaves_as_much_room_behind_an_output_as_it_takes),
       cmocka_unit_test(a_watched_ring_uses_other_addresses_for_a_few_laps),
       cmocka_unit_test(what_a_watched_ring_marked_is_forgotten_at_its_end),
+      cmocka_unit_test(pages_move_where_each_part_is_whole_large_pages),
       cmocka_unit_test(a_watched_ring_takes_refuses_and_counts_as_any_other),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,7 +31,7 @@ for command, shown in transcripts(open(sys.argv[1]).read()):
     run = subprocess.run(command, shell=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     count += 1
     if "not compared" in run.stdout: continue  # a sanitizer watches memory in the place of --observe
-  if ".so+0x" in run.stdout: continue  # the compiler made one call of several lines', and has none for it
+    if ".so+0x" in run.stdout: continue  # the compiler made one call of several lines', and has none for it
     printed, at = [line.rstrip() for line in run.stdout.split("\n")], 0
     for line in filter(None, map(str.rstrip, shown)):
         if line == "…": continue
