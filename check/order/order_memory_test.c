@@ -12,25 +12,8 @@
 
 #include <cmocka.h>
 
-#include <report/findings/source_lines.h>
 #include <tests/support/failing_malloc.h>
-
-/* ---- in place of the library's ---- */
-
-struct pto_source_lines *pto_source_lines_create(void) {
-  return NULL;
-}
-void pto_source_lines_destroy(struct pto_source_lines *lines) { (void)lines; }
-void pto_source_lines_find(struct pto_source_lines *lines, const void *call, const void *outer,
-                           struct pto_source_call *found) {
-  (void)lines, (void)call, (void)outer;
-  memset(found, 0, sizeof *found);
-}
-const char *pto_source_call_name(const struct pto_source_call *found, char *text, size_t size) {
-  (void)found, (void)size;
-  text[0] = '\0';
-  return text;
-}
+#include <tests/support/no_source_lines.h>
 
 /* ---- a record with something of everything ---- */
 
