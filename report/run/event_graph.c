@@ -35,7 +35,7 @@ struct builder {
   size_t next_count, next_capacity;
   uint32_t orchestrator, resolver, schedulers[SCHEDULERS]; /* the last node of each */
   uint32_t looks[SCHEDULERS];                              /* a look whose reason is not known yet */
-  uint32_t poll;                                           /* the last one */
+  uint32_t poll;                                           /* the one that ended last: a resolver has waited for it */
   struct core *cores;
   uint32_t core_count;
   uint32_t idle[2]; /* AIC, AIV cores that hold nothing */
@@ -237,7 +237,8 @@ static void add_poll(struct builder *b, uint32_t index, const struct pto_trace_s
   const uint32_t end = pop(b, &b->cores[segment->core].ends);
   if (--b->cores[segment->core].held == 0) b->idle[kind_of(segment->core)]++;
   const size_t first_link = explain_look(b, segment, end);
-  b->poll = *last = add_segment(b, index, *last, end, first_link);
+  *last = add_segment(b, index, *last, end, first_link);
+  if (end_of(b->graph, *last) >= end_of(b->graph, b->poll)) b->poll = *last;
   set_in_turn(b, *last);
   if (segment->task < b->trace->tasks.count) note(b, &b->polls[segment->task], *last);
 }
@@ -249,6 +250,7 @@ static void add_request(struct builder *b, uint32_t index, const struct pto_trac
   const size_t first_link = b->graph->link_count;
   link_to(b, core->request, segment->begin);
   link_to(b, *last_of(b, segment->resource), segment->begin);
+  if (segment->resource.kind == PTO_RESOURCE_RESOLVER) link_to(b, b->poll, segment->begin);
   core->request = add_segment(b, index, NONE, is_ready, first_link);
   if (core->request != NONE) b->graph->nodes[core->request].has_choice = has_choice;
   push(b, &core->requests, core->request);
@@ -287,7 +289,7 @@ static void add_completion(struct builder *b, uint32_t index, const struct pto_t
                                                                            : NONE;
   const size_t first_link = b->graph->link_count;
   for (uint32_t i = has_polls ? b->polls[segment->task] : 0; i; i = b->entries[i - 1].next)
-    if (segment_of(b, b->entries[i - 1].node)->resource.index != segment->resource.index)
+    if (memcmp(&segment_of(b, b->entries[i - 1].node)->resource, &segment->resource, sizeof segment->resource) != 0)
       link_to(b, b->entries[i - 1].node, segment->begin);
   *last = add_segment(b, index, *last, cause, first_link);
   if (segment->resource.kind == PTO_RESOURCE_RESOLVER && has_polls) set_in_turn(b, *last);

@@ -168,37 +168,39 @@ static void check_sums(const struct pto_event_graph *graph, const struct pto_chi
 
 /* ---- tests ---- */
 
-static void test_a_longer_segment_moves_the_end_by_what_is_over_its_slack(void **state) {
-  for (uint32_t c = 0; pto_chip_name_at(c); c++) {
-    struct pto_runtime *rt = make_runtime(pto_chip_name_at(c));
-    struct pto_chip chip;
-    struct pto_error error;
-    assert_int_equal(pto_chip_load(pto_chip_name_at(c), &chip, &error), PTO_OK);
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-      struct pto_event_graph graph;
-      make_program(seed);
-      const uint64_t end = run(rt, &graph);
-      assert_int_equal(graph.end, end);
-      assert_int_equal(graph.unexplained, 0);
-      uint64_t *ends = calloc(graph.node_count, sizeof *ends), *latest = calloc(graph.node_count, sizeof *latest);
-      assert_int_equal(forward(&graph, 0, 0, ends), end);
-      for (size_t i = 0; i < graph.node_count; i++) assert_int_equal(ends[i], graph.nodes[i].end);
-      backward(&graph, latest);
-      for (uint32_t i = pto_event_graph_last(&graph); i != PTO_NO_NODE; i = pto_event_graph_binding(&graph, i))
-        assert_int_equal(latest[i], graph.nodes[i].end);
-      for (uint32_t i = 0; i < 40; i++) {
-        const uint32_t node = below((uint32_t)graph.node_count);
-        const uint64_t slack = latest[node] - graph.nodes[node].end, by = 1 + pto_rng_below(&rng, 2 * slack + 1000);
-        assert_int_equal(forward(&graph, node, by, ends), end + (by > slack ? by - slack : 0));
-      }
-      check_sums(&graph, &chip);
-      free(ends);
-      free(latest);
-      pto_event_graph_fini(&graph);
+static void check_slacks(const char *name) {
+  struct pto_runtime *rt = make_runtime(name);
+  struct pto_chip chip;
+  struct pto_error error;
+  assert_int_equal(pto_chip_load(name, &chip, &error), PTO_OK);
+  for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+    struct pto_event_graph graph;
+    make_program(seed);
+    const uint64_t end = run(rt, &graph);
+    assert_int_equal(graph.end, end);
+    assert_int_equal(graph.unexplained, 0);
+    uint64_t *ends = calloc(graph.node_count, sizeof *ends), *latest = calloc(graph.node_count, sizeof *latest);
+    assert_int_equal(forward(&graph, 0, 0, ends), end);
+    for (size_t i = 0; i < graph.node_count; i++) assert_int_equal(ends[i], graph.nodes[i].end);
+    backward(&graph, latest);
+    for (uint32_t i = pto_event_graph_last(&graph); i != PTO_NO_NODE; i = pto_event_graph_binding(&graph, i))
+      assert_int_equal(latest[i], graph.nodes[i].end);
+    for (uint32_t i = 0; i < 40; i++) {
+      const uint32_t node = below((uint32_t)graph.node_count);
+      const uint64_t slack = latest[node] - graph.nodes[node].end, by = 1 + pto_rng_below(&rng, 2 * slack + 1000);
+      assert_int_equal(forward(&graph, node, by, ends), end + (by > slack ? by - slack : 0));
     }
-    pto_runtime_destroy(rt);
+    check_sums(&graph, &chip);
+    free(ends);
+    free(latest);
+    pto_event_graph_fini(&graph);
   }
+  pto_runtime_destroy(rt);
 }
+static void test_a_longer_segment_moves_the_end_by_what_is_over_its_slack(void **state) {
+  for (uint32_t c = 0; pto_chip_name_at(c); c++) check_slacks(pto_chip_name_at(c));
+}
+static void test_so_it_does_beside_a_resolver(void **state) { check_slacks("tiny,graph=prebuilt"); }
 
 /* Whether both runs did the same things in the same order. */
 static bool is_same_order(const struct pto_trace_segment *a, uint64_t a_count, const struct pto_trace *b) {
@@ -265,6 +267,7 @@ static void test_the_engine_agrees_where_its_order_stays(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_longer_segment_moves_the_end_by_what_is_over_its_slack),
+      cmocka_unit_test(test_so_it_does_beside_a_resolver),
       cmocka_unit_test(test_the_engine_agrees_where_its_order_stays),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
