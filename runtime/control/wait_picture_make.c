@@ -464,8 +464,7 @@ static void link_scopes(const struct view *view) {
     is_awaited[task->scope] = true;
   }
   for (uint32_t i = 0; i < picture->scope_count; i++)
-    if (is_awaited[i] && picture->doing.kind != PTO_DOING_END)
-      add_link(view, node_of(PTO_NODE_SCOPE, i), ORCHESTRATION, PTO_WAIT_SUBMITS);
+    if (is_awaited[i]) add_link(view, node_of(PTO_NODE_SCOPE, i), ORCHESTRATION, PTO_WAIT_SUBMITS);
 }
 
 static void add_consumer(const struct view *view, uint32_t producer, uint32_t consumer, uint32_t listed_count) {
@@ -496,8 +495,6 @@ void pto_wait_picture_take(struct pto_runtime *rt, int status, uint32_t failed_s
   link_orchestration(&view);
   add_waiting_cores(&view);
   add_busy_cores(&view);
-  /* Cores that wait beyond those that were told are busy too, where their kernels have not ended. */
-  if (picture->cores_more < rt->stopped->waits.more) picture->cores_more = rt->stopped->waits.more;
   for (uint32_t r = 0; r < PTO_RING_COUNT; r++) add_oldest(&view, r);
   add_awaited_tasks(&view);
   link_scopes(&view);

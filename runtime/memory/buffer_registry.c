@@ -110,7 +110,7 @@ bool pto_buffer_registry_find_extent(const struct pto_buffer_registry *registry,
   for (uint32_t i = registry->by_base ? 0 : find_first(registry, addr); i < registry->range_count; i++) {
     const struct pto_external_range *range = &registry->ranges[i];
     if (range->lo >= hi) {
-      if (range->lo > addr || hi > addr) break;
+      if (range->lo > addr) break; /* as it is where the run holds `addr` */
       lo = range->lo;
     }
     hi = pto_max_u64(hi, range->hi);

@@ -371,6 +371,32 @@ static void test_a_buffer_is_known_by_its_first_byte_in_a_recording_too(void **s
   }
 }
 
+/* ---- creator-edges ---- */
+
+/* No bytes, no edge: the third task orders the second and nothing else. */
+static int recorded_empty(struct pto_runtime *rt, struct fixture *f) {
+  const struct pto_tensor in = fixture_bytes(f, 0, 64);
+  const struct pto_param boundary = pto_input(&in);
+  struct pto_recorded *recorded;
+  fixture_expect(rt, pto_recorded_begin(rt, &boundary, 1), PTO_OK);
+  const struct pto_tensor made = fixture_managed(rt, 64), empty = fixture_managed(rt, 0);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &empty), PTO_OK);         /* 1: the launch's begin is task 0 */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &made), PTO_OK);          /* 2 */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "ii", &made, &empty), PTO_OK); /* 3 */
+  fixture_expect(rt, pto_recorded_end(rt, &recorded), PTO_OK);
+  const struct pto_recorded_launch launch = {.size = sizeof launch, .params = &boundary, .count = 1};
+  fixture_expect(rt, pto_submit_recorded(rt, recorded, &launch, NULL), PTO_OK);
+  pto_recorded_destroy(recorded);
+  return 0;
+}
+static void test_a_recorded_tensor_without_elements_has_no_creator(void **state) {
+  (void)state;
+  run_under("pto", recorded_empty);
+  expect_reasons(1, 3, 0);
+  expect_reasons(2, 3, PTO_EDGE_EXPLICIT);
+  fixture_close(&fixture);
+}
+
 /* ---- host-waits-for-readers ---- */
 
 static uint64_t stalls; /* of the host, for its write alone */
@@ -504,6 +530,7 @@ int main(void) {
       cmocka_unit_test(test_a_task_may_come_after_all_others_of_a_small_window_twice),
       cmocka_unit_test(test_a_buffer_is_known_by_its_first_byte),
       cmocka_unit_test(test_a_buffer_is_known_by_its_first_byte_in_a_recording_too),
+      cmocka_unit_test(test_a_recorded_tensor_without_elements_has_no_creator),
       cmocka_unit_test(test_the_host_finds_a_buffer_by_its_first_byte),
       cmocka_unit_test(test_the_host_waits_for_readers_behind_a_writer),
   };

@@ -219,6 +219,7 @@ static int shared_too_large(const struct pto_kernel_args *args) {
 }
 WRONG_AIC(plain_wait, pto_core_wait(args, 0))
 WRONG_AIC(plain_signal, pto_core_signal(args, AIV0, 0))
+WRONG_AIC(plain_push, pto_core_push(args, PTO_ROLE_AIV0, bytes, 8))
 WRONG_AIC(plain_barrier, pto_core_barrier(args))
 WRONG_AIC(plain_work, pto_core_work(args, &(struct pto_cost){.vector_elems = 1}))
 WRONG_AIC(plain_signal_block, pto_core_signal_block(args, 0, AIV0, 0))
@@ -416,6 +417,10 @@ static const struct waiting_case cases[] = {
      .run = plain_signal,
      .plain_roles = AIC,
      FAILED("cube_part", "pto_core_signal", "PTO_KERNEL_WAITS")},
+    {.name = "a push of a kernel that does not declare it is refused",
+     .run = plain_push,
+     .plain_roles = AIC,
+     FAILED("cube_part", "pto_core_push", "PTO_KERNEL_WAITS")},
     {.name = "a barrier of a kernel that does not declare it is refused",
      .run = plain_barrier,
      .plain_roles = AIC,
