@@ -175,24 +175,6 @@ static void describe_array(const struct pto_observation *o, const struct pto_arr
   pto_text_append(object->name, sizeof object->name, " (buffer %" PRIu64 ")", external->buffer_number);
 }
 
-/* 0: within. */
-static uint64_t away_from_array(const struct pto_array *array, uint64_t addr) {
-  const uint64_t lo = (uint64_t)(uintptr_t)array->data, hi = lo + array->size_bytes;
-  return addr < lo ? lo - addr : addr >= hi ? addr - hi + 1 : 0;
-}
-
-/* Of those that the caller gave: margins of two may lie side by side, and one's may be the longer. */
-static const struct pto_array *nearest_array(const struct pto_observe_memory *m, const struct pto_observe_area *given,
-                                             uint64_t addr) {
-  const struct pto_observe_area *all = m->given.memory.addr;
-  const struct pto_array *best = given->array;
-  for (uint32_t i = 0; i < m->given.count && away_from_array(best, addr) > 0; i++)
-    if (all[i].array && all[i].owner == given->owner &&
-        away_from_array(all[i].array, addr) < away_from_array(best, addr))
-      best = all[i].array;
-  return best;
-}
-
 /* A device tensor, by the label that tasks have recorded with it. */
 static void describe_device(const struct pto_observation *o, const struct pto_observe_external *external,
                             struct pto_observe_object *object) {
@@ -216,7 +198,7 @@ static void describe_own(const struct pto_observation *o, uint64_t lo, struct pt
     *object = (struct pto_observe_object){.lo = given->lo, .hi = given->hi};
     snprintf(object->name, sizeof object->name, "%.100s", given->name);
   } else if (given && given->array) {
-    describe_array(o, nearest_array(o->memory, given, lo), object);
+    describe_array(o, given->array, object);
   } else if ((external = find_external(o, lo, 2 * o->memory->page_bytes)) != NULL) {
     given = pto_observe_memory_given(o->memory, external->lo);
     *object =

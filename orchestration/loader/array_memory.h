@@ -4,14 +4,16 @@
  *
  * Owns the memory.  By the way in which it is made:
  *
- *   guarded   PTO_GUARD_BYTES without access before and behind.  A small array ends, rounded up to 64 bytes, where the
- *             upper guard begins, and small ones share one reservation, the guard between two as well, with
- *             PTO_POOL_MARGIN_BYTES before the first and behind the last; one of two large pages or more has its own
- * and begins with a large page.  Bytes between an array and its guards are slack. fenced    a block of the heap with 64
- * bytes of slack in front and behind: for small arrays beyond the first PTO_GUARDED_ARRAYS of a run, since each guarded
- * one takes a page and a call of the system. spaced    whole pages of its own that are open, for the observer of pages
- * that asks for them; zero as the system makes them plain     not a byte more than the array has, for AddressSanitizer
- * and memcheck, which see who runs off its end priced    address space alone, for runs that compute nothing
+ *   - guarded: PTO_GUARD_BYTES without access before and behind.  A small array ends, rounded up to 64 bytes, where the
+ *     upper guard begins, and small ones share one reservation, the guard between two as well, with
+ *     PTO_POOL_MARGIN_BYTES before the first and behind the last; one of two large pages or more has its own and begins
+ *     with a large page.  Bytes between an array and its guards are slack;
+ *   - fenced: a block of the heap with 64 bytes of slack in front and behind: for small arrays beyond the first
+ *     PTO_GUARDED_ARRAYS of a run, since each guarded one takes a page and a call of the system;
+ *   - spaced: whole pages of its own that are open, for the observer of pages that asks for them; zero as the system
+ *     makes them;
+ *   - plain: not a byte more than the array has, for AddressSanitizer and memcheck, which see who runs off its end;
+ *   - priced: address space alone, for runs that compute nothing.
  *
  * Always true: begin ≤ data ≤ data + size_bytes ≤ end, data is at a multiple of 64, and slack holds a pattern until
  * a kernel or the program writes over it.  Read as a float of any width the pattern is no number.

@@ -30,6 +30,24 @@ static void each_refused_reservation_is_reported_and_leaves_nothing(void **state
   drop(&f);
 }
 
+static void its_arrays_lie_one_behind_the_other(void **state) {
+  struct fixture f;
+  make(&f, 64, 1024);
+  const struct pto_access_map *m = &f.map;
+  const uint64_t entries = (uint64_t)m->entry_capacity + 1;
+  const void *const ends[] = {m->entries + entries,
+                              m->cold + entries,
+                              m->dims + entries,
+                              m->links + m->link_capacity + 1,
+                              m->spaces + m->space_capacity,
+                              m->classes + entries,
+                              m->hits + entries * (PTO_MAX_TENSORS + 1)};
+  const void *const begins[] = {m->cold, m->dims, m->links, m->spaces, m->classes, m->hits, m->buckets};
+  assert_ptr_equal(m->entries, m->memory.addr);
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(ends); i++) assert_true((uintptr_t)ends[i] <= (uintptr_t)begins[i]);
+  drop(&f);
+}
+
 /* ---- lists, expiry, spaces ---- */
 
 static void a_region_read_for_ever_keeps_the_readers_of_a_window_and_no_more(void **state) {
@@ -258,6 +276,39 @@ static void after_very_many_submits_a_sweep_is_due(void **state) {
   drop(&f);
 }
 
+/* A submit may take one for each live task, of which there is none, and for each of its accesses. */
+static void chunks_of_expired_readers_are_there_for_the_next_submit(void **state) {
+  struct fixture f;
+  make(&f, 64, 1024);
+  const uint32_t space = pto_access_map_add_space(&f.map, 0, 4096, 4096, 4096);
+  struct pto_region r = box(0, 64, 1, 0);
+  for (uint32_t i = 0; i < 40; i++) enter(&f, space, &r, PTO_TAG_READ);
+  f.rings.rings[0].tail = f.rings.rings[0].head += 64;
+  const uint32_t taken = f.chunks.live_count;
+  assert_true(taken > 0);
+  f.chunks.capacity = taken + PTO_MAX_TENSORS + 1;
+  assert_true(pto_access_map_sweep_for_room(&f.map, 1));
+  assert_int_equal(f.chunks.live_count, taken);
+  f.chunks.capacity--;
+  assert_true(pto_access_map_sweep_for_room(&f.map, 1));
+  assert_int_equal(f.chunks.live_count, 0);
+  drop(&f);
+}
+
+static void a_space_counts_its_fuzzy_entries(void **state) {
+  struct fixture f;
+  make(&f, 64, 1024);
+  const uint32_t space = pto_access_map_add_space(&f.map, 0, 4096, 4096, 4096);
+  struct pto_region plain = box(0, 64, 1, 0), fuzzy = box(64, 64, 2, 128);
+  fuzzy.is_fuzzy = true;
+  enter(&f, space, &plain, PTO_TAG_WRITE);
+  const uint32_t entry = enter(&f, space, &fuzzy, PTO_TAG_WRITE);
+  assert_int_equal(f.map.spaces[space].fuzzy_count, 1);
+  pto_access_map_remove(&f.map, entry);
+  assert_int_equal(f.map.spaces[space].fuzzy_count, 0);
+  drop(&f);
+}
+
 static void live_entries_that_fill_the_map_leave_no_room(void **state) {
   struct fixture f;
   make(&f, 4096, 100);
@@ -307,6 +358,7 @@ static void merged_spaces_keep_the_entries_of_both(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(each_refused_reservation_is_reported_and_leaves_nothing),
+      cmocka_unit_test(its_arrays_lie_one_behind_the_other),
       cmocka_unit_test(a_region_read_for_ever_keeps_the_readers_of_a_window_and_no_more),
       cmocka_unit_test(a_reader_takes_the_place_of_an_expired_one_where_no_chunk_is_left),
       cmocka_unit_test(the_first_chunk_counts_the_readers_behind_it),
@@ -320,6 +372,8 @@ int main(void) {
       cmocka_unit_test(sweeps_do_not_put_off_that_expired_readers_are_dropped),
       cmocka_unit_test(expired_entries_never_exhaust_the_map),
       cmocka_unit_test(after_very_many_submits_a_sweep_is_due),
+      cmocka_unit_test(chunks_of_expired_readers_are_there_for_the_next_submit),
+      cmocka_unit_test(a_space_counts_its_fuzzy_entries),
       cmocka_unit_test(live_entries_that_fill_the_map_leave_no_room),
       cmocka_unit_test(a_dead_space_forgets_everything),
       cmocka_unit_test(merged_spaces_keep_the_entries_of_both),

@@ -415,16 +415,17 @@ uint32_t pto_hazards_find_unfinished(struct pto_hazards *hazards, uint32_t space
   return wanted.slot ? (uint32_t)(wanted.slot - hazards->slots) : UINT32_MAX;
 }
 
-static bool is_first_writer(void *context, struct pto_task_slot *slot, uint16_t tag) {
+static bool keep_first(void *context, struct pto_task_slot *slot, uint16_t tag) {
   struct pto_task_slot **first = context;
+  PTO_ASSERT(tag & PTO_TAG_WRITE); /* where this is asked no other access is entered */
   const bool is_earlier =
       !*first || (int32_t)(pto_task_slot_number(slot) - pto_task_slot_number(*first)) < 0; /* numbers come round */
-  if ((tag & PTO_TAG_WRITE) && is_earlier) *first = slot;
+  if (is_earlier) *first = slot;
   return false;
 }
 
 uint32_t pto_hazards_first_writer(struct pto_hazards *hazards, uint32_t space, const struct pto_region *region) {
   struct pto_task_slot *first = NULL;
-  visit(hazards, space, region, is_first_writer, &first);
+  visit(hazards, space, region, keep_first, &first);
   return first ? (uint32_t)(first - hazards->slots) : UINT32_MAX;
 }

@@ -137,7 +137,7 @@ void pto_hazards_forget(struct pto_hazards *hazards, uint32_t space, const struc
 uint32_t pto_hazards_find_unfinished(struct pto_hazards *hazards, uint32_t space, const struct pto_region *region,
                                      bool is_write);
 /* Of the tasks that write these bytes, finished or not, and that no later one has replaced: the slot of the one that
- * was submitted first; UINT32_MAX where there is none. */
+ * was submitted first; UINT32_MAX where there is none.  For rules that enter writers alone. */
 uint32_t pto_hazards_first_writer(struct pto_hazards *hazards, uint32_t space, const struct pto_region *region);
 
 #endif

@@ -256,6 +256,12 @@ static void test_what_outlives_a_call_is_told_and_put_back(void **state) {
        "  1 found\n"},
       {"core_most", ", which it has not written itself: where no call has been there before, byte 4 of array z",
        "  1 found\n"},
+      {"core_lane", ", which it has not written itself: where it is as task 0 leaves it, byte 4 of array z",
+       "  1 found\n"},
+      {"core_grown",
+       "state: task 1 (gather) depends on bytes [0, 16) of the 16 that its core keeps (pto_core_private at "
+       "planted_state.c:",
+       "  1 found\n"},
       {"core_scratch", ", which it has not written itself: where the same call has been there before", "  4 found\n"},
   };
   if (!pto_ptosim_reports_faults) skip(); /* a sanitizer's build compares nothing */

@@ -182,7 +182,9 @@
   X("planted_state", "core_most", PLANTED_OBSERVE, "state", 3, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                  \
   X("planted_state", "core_handed", PLANTED_OBSERVE, "state", 1, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                \
   X("planted_state", "core_table", PLANTED_OBSERVE, "state", 1, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                 \
+  X("planted_state", "core_lane", PLANTED_OBSERVE, "state", 1, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                  \
   X("planted_state", "core_scratch", PLANTED_OBSERVE, "state", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)               \
+  X("planted_state", "core_grown", PLANTED_OBSERVE, "state", 1, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                 \
   X("planted_state", "stack_max", PLANTED_OBSERVE, "unstable", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)               \
   X("planted_state", "stack_unset", PLANTED_OBSERVE, "unstable", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)             \
   X("planted_state", "counted_beside", PLANTED_OBSERVE, "state", 1, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)             \

@@ -19,7 +19,9 @@
   X(core_most, "a kernel's maximum begins with the one that the call before left on its core")                         \
   X(core_handed, "a task leaves a table on its core, for the next task to find")                                       \
   X(core_table, "a kernel keeps a table on its core and does not look whether it is for its scalar")                   \
+  X(core_lane, "a kernel finds a table for another scalar where another core's memory lies")                           \
   X(core_scratch, "a kernel adds to scratch memory of its core that it has not cleared")                               \
+  X(core_grown, "a kernel adds to scratch memory that moves and that it has not cleared")                              \
   X(stack_unset, "a kernel marks in a local variable which values it has met, and has not cleared the marks")          \
   X(stack_max, "a kernel takes the largest of a local array that it has not set to its end")                           \
   X(counted_beside, "a kernel counts its calls in a static variable, beside a table that is built once")               \
@@ -198,6 +200,25 @@ static void core_table(struct planted *p) {
   }
 }
 
+static int no_work_run(const struct pto_kernel_args *a) {
+  (void)a;
+  return 0;
+}
+/* So that the third core of the task is one that no call before has run on. */
+#define IDLE_KERNEL(list)                                                                                              \
+  {                                                                                                                    \
+    .name = "no_work", .cores = PTO_AIC | PTO_AIV, .params = list, .param_count = sizeof(list) / sizeof *(list),       \
+    .run = no_work_run                                                                                                 \
+  }
+static const struct pto_kernel beside_weigh = IDLE_KERNEL(of_weigh), beside_gather = IDLE_KERNEL(of_out_value);
+
+static void core_lane(struct planted *p) {
+  struct pto_tensor x = array_x(p), row = row_of(&x, 3), first = slot(p, 0), second = slot(p, 1);
+  const struct pto_launch lane = {.aic = &beside_weigh, .aiv0 = &beside_weigh, .aiv1 = &weigh};
+  put(p, PLAIN(weigh), PARAMS(pto_input(&row), pto_output(&first), pto_scalar_u64(3), pto_scalar_u64(p->is_buggy)));
+  put(p, lane, PARAMS(pto_input(&row), pto_output(&second), pto_scalar_u64(4), pto_scalar_u64(p->is_buggy)));
+}
+
 /* Scratch memory of as many words as the scalar says, a multiple of 4, which grows; bit 0: it is not cleared.  It knows
  * whose it is. */
 struct scratch {
@@ -232,6 +253,15 @@ static void core_scratch(struct planted *p) {
     struct pto_tensor z = slot(p, i);
     put(p, PLAIN(gather), PARAMS(pto_output(&z), pto_scalar_u64(UINT64_C(200) << 2 * i | p->is_buggy)));
   }
+  const struct pto_launch lane = {.aic = &beside_gather, .aiv0 = &beside_gather, .aiv1 = &gather};
+  struct pto_tensor z = slot(p, 4);
+  put(p, lane, PARAMS(pto_output(&z), pto_scalar_u64(200)));
+}
+/* So large that the first memory is given back to the system. */
+static void core_grown(struct planted *p) {
+  struct pto_tensor first = slot(p, 0), second = slot(p, 1);
+  put(p, PLAIN(gather), PARAMS(pto_output(&first), pto_scalar_u64(40000)));
+  put(p, PLAIN(gather), PARAMS(pto_output(&second), pto_scalar_u64(80000 | p->is_buggy)));
 }
 
 /* ---- static variables ---- */

@@ -23,9 +23,11 @@
 
 static int no_launch(struct pto_runtime *rt, struct world *w) { return submit(rt, NULL, NULL, 0); }
 static int nothing_in_a_submission(struct pto_runtime *rt, struct world *w) {
-  struct pto_submission submission = {.rt = rt};
+  struct pto_submission submission = {.rt = rt}, of_none = {.rt = NULL};
   const struct pto_task task = pto_submit_from(&submission);
   assert_true(task.id == 0 && task.generation == 0);
+  (void)pto_submit_from(&of_none);
+  assert_int_equal(of_none.status, PTO_ESTALE);
   return submission.status;
 }
 static void *submit_it(void *submission) {

@@ -104,6 +104,24 @@ static void test_records_name_parameters_and_bytes_and_those_of_a_producer_follo
   fixture_close(&fixture);
 }
 
+static int written_again(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_tensor tile = fixture_bytes(f, 0, 64);
+  for (int i = 0; i < 3; i++) FIXTURE_DO(rt, .modes = "o", .tensors = {&tile});
+  return 0;
+}
+static void test_a_write_in_place_of_another_is_of_its_own_parameter(void **state) {
+  (void)state;
+  run_exact(written_again);
+  const struct pto_trace_log *edges = &pto_runtime_trace(fixture.rt)->edges;
+  assert_int_equal(edges->count, 2);
+  for (uint32_t i = 0; i < 2; i++) {
+    const struct pto_trace_edge *edge = pto_trace_log_at(edges, i);
+    assert_int_equal(edge->producer, i);
+    assert_int_equal(edge->producer_param, 1);
+  }
+  fixture_close(&fixture);
+}
+
 static int covering_write(struct pto_runtime *rt, struct fixture *f) {
   struct pto_tensor matrix = fixture_matrix(f, 8, 16);
   for (uint64_t i = 0; i < 8; i++) { /* 0 … 7: one row each */
@@ -557,6 +575,7 @@ int main(void) {
       TEST(test_n_inouts_of_one_tile_make_n_minus_1_edges),
       TEST(test_readers_stay_concurrent_and_a_writer_waits_for_all_of_them),
       TEST(test_records_name_parameters_and_bytes_and_those_of_a_producer_follow_each_other),
+      TEST(test_a_write_in_place_of_another_is_of_its_own_parameter),
       TEST(test_a_covering_write_waits_for_all_it_covers_and_takes_their_place),
       TEST(test_a_partly_covered_writer_survives),
       TEST(test_tiles_side_by_side_are_independent_and_the_first_writer_lives),

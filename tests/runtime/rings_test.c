@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include <runtime/control/control.h>
 #include <runtime/control/runtime_state.h>
 #include <tests/support/runtime_fixture.h>
 
@@ -426,7 +427,31 @@ static void four_hundred_ran(struct fixture *f) { each_label_ran_once(400); }
 
 #define NEAR_30 ((UINT64_C(1) << 30) - 9)
 #define NEAR_32 ((UINT64_C(1) << 32) - 9)
+/* A task of one ring between two marks, which are not set before; and of none. */
+static int a_task_between_marks(struct pto_runtime *rt, struct fixture *f) {
+  const struct pto_tensor a = fixture_bytes(f, 0, 8);
+  for (uint32_t ring = 0; ring < PTO_RING_COUNT; ring++) {
+    struct pto_host_mark before, from, to;
+    memset(&from, 0xff, sizeof from);
+    memset(&to, 0, sizeof to);
+    pto_host_mark(rt, &before);
+    pto_host_mark(rt, &from);
+    fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &a), PTO_OK);
+    pto_host_mark(rt, &to);
+    assert_false(pto_host_has_finished(rt, &from, &to));
+    assert_true(pto_host_has_finished(rt, &before, &from));
+    fixture_drain(rt);
+    assert_true(pto_host_has_finished(rt, &from, &to));
+    fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_AUTO), PTO_OK);
+  }
+  for (uint32_t ring = 0; ring < PTO_RING_COUNT; ring++) fixture_expect(rt, pto_scope_end(rt), PTO_OK);
+  return 0;
+}
+
 static const struct fixture_case cases[] = {
+    {.name = "whether tasks between two marks have finished, in each ring",
+     .body = a_task_between_marks,
+     .engine = "virtual"},
     {.name = "ids count up from 0, in each ring for itself", .body = sequential_ids},
     {.name = "ids go on across 2^30", .body = sequential_ids, .first_sequence = (UINT64_C(1) << 30) - 3},
     {.name = "ids go on across 2^32", .body = sequential_ids, .first_sequence = (UINT64_C(1) << 32) - 3},
