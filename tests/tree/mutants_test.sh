@@ -124,6 +124,7 @@ holds 'and it is told that none does' has_outcome 'survived +unreached +no test 
 holds 'a line whose runs leave no counters is tried with the tests of its file' leaves_with 0 mutants --only uncounted
 holds 'one that no source has is an error' leaves_with 2 mutants --only alone
 holds 'and is told' has_outcome 'untried +alone +alone.h: no source has it'
+holds 'a named one that does not compile is an error' leaves_with 1 mutants --only no-program
 holds 'a killed one is none' leaves_with 0 mutants --only smallest
 holds 'an unknown name is an error' leaves_with 2 mutants --only task/most.c:99:negate
 holds 'a comment holds no operator' leaves_with 2 mutants --only task/most.c:6:relational.2
