@@ -104,7 +104,7 @@ ALL_SRC := $(LIB_SRC) $(call code,compat/all/*.c) $(TOOLS_SRC) $(CLI_SRC) $(PROG
 
 # ---- goals that need nothing probed: they come before the dependencies are there -------------------------------------
 UNPROBED := adopt-sources run regress test test-long conformance bench deps clean fuzz coverage mutants lint lint-self-test format format-check help
-.PHONY: all programs tests benches adopt-kernels calibrate $(UNPROBED) run-mutants perf valgrind install uninstall deb python FORCE
+.PHONY: all programs tests benches adopt-kernels calibrate $(UNPROBED) run-mutants mutant-commands perf valgrind install uninstall deb python FORCE
 all:
 
 # What optional libraries there are: probed once a variant, and again when packages have changed.
@@ -380,11 +380,19 @@ mutants: ## the runtime broken in one place at a time, and the tests that notice
 	@scripts/deps
 	$(AGAIN) CC=clang COVERAGE=1 tests
 	@scripts/coverage --reach build-clang-coverage $(patsubst $(B)/%,build-clang-coverage/%,$(REACHING))
-	$(AGAIN) run-mutants
+	$(AGAIN) SAN=address,undefined mutant-commands
+	$(AGAIN) run-mutants CHECKED=build-address-undefined
 REACH := build-clang-coverage/reach
-run-mutants: tests
-	@MUTANT_CC='$(CC)' MUTANT_FLAGS='$(ALL_CFLAGS) -g0' MUTANT_LINK='$(LINK) -fuse-ld=lld -Wl,-S' MUTANT_LIBS='$(LIBS) -lcmocka' AR='$(AR)' \
-	  MUTANT_REACH='$(REACH)' scripts/mutants --build $(B) $(if $(MUTANTS),--count $(MUTANTS)) $(if $(SEED),--seed $(SEED)) $(if $(MUTANT),--only '$(MUTANT)') $(if $(SHARD),--shard $(SHARD))
+define MUTANT_COMMANDS
+MUTANT_CC='$(CC)'
+MUTANT_FLAGS='$(ALL_CFLAGS) -g0'
+MUTANT_LINK='$(LINK) -fuse-ld=lld -Wl,-S'
+MUTANT_LIBS='$(LIBS) -lcmocka'
+endef
+mutant-commands: tests
+	$(file >$(B)/mutant-commands,$(MUTANT_COMMANDS))
+run-mutants: mutant-commands
+	@AR='$(AR)' MUTANT_REACH='$(REACH)' scripts/mutants --build $(B) $(if $(CHECKED),--checked $(CHECKED)) $(if $(MUTANTS),--count $(MUTANTS)) $(if $(SEED),--seed $(SEED)) $(if $(MUTANT),--only '$(MUTANT)') $(if $(SHARD),--shard $(SHARD))
 
 assurance: all ## what takes hours and says how much the tests can be relied on: docs/assurance.md (ONLY="soak pairs")
 	$(AGAIN) tests

@@ -273,7 +273,6 @@ static int execute(struct pto_context *context, struct pto_command *command) {
 void pto_command_fini(struct pto_command *command) {
   if (command->kind == PTO_COMMAND_WRITE) free(command->data);
   free(command->bound);
-  *command = (struct pto_command){0};
 }
 
 static bool has_command(struct pto_context *context) {

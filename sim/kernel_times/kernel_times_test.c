@@ -45,7 +45,7 @@ static void load(struct pto_kernel_table *table, const char *rows) {
 static void test_a_table_is_written_as_it_was_read(void **state) {
   const char rows[] = "a,AIC,16x128 bf16 n4,9,1000,800,1300,24,a report,abc1,2026-03\n"
                       "a,AIV,16x128,0,7,0,0,0,the same,,2026\n"
-                      "b,MIX,n1,0,5,0,0,0,,,\n";
+                      "b,MIX,n,0,5,0,0,0,,,\n";
   char read[sizeof HEAD + sizeof rows] = "";
   struct pto_kernel_table table = {0};
   load(&table, rows);
@@ -98,6 +98,7 @@ static void test_a_fault_is_told_with_its_line(void **state) {
       {HEAD "a,AIC,n1,1,5,0,0,4000,,,\n", "line 2: active_cores is no whole number of 0 to 3072: 4000"},
       {HEAD "a,AI,n1,1,5,0,0,0,,,\n", "line 2: core is neither AIC, AIV nor MIX"},
       {HEAD "a,AIC,N1,1,5,0,0,0,,,\n", "line 2: key has more than words"},
+      {HEAD "a,AIC,,1,5,0,0,0,,,\n", "line 2: key has more than words"},
       {HEAD "a,AIC,n1  n2,1,5,0,0,0,,,\n", "line 2: key has more than words"},
       {HEAD "a,AIC,n1 ,1,5,0,0,0,,,\n", "line 2: key has more than words"},
       {HEAD "a,AIC, n1,1,5,0,0,0,,,\n", "line 2: key has more than words"},

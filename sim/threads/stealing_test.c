@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
+#include <runtime/trace/trace.h>
 #include <sim/threads/state.h>
 #include <tests/support/threads_script.h>
 
@@ -131,6 +132,31 @@ static void test_a_kernel_that_is_alone_goes_to_a_worker_where_kernels_are_long(
   assert_int_equal(poll_all(port, 1), 1);
   assert_int_equal(atomic_load(&away_count), 1);
   end(port);
+}
+
+static void test_the_span_of_a_kernel_on_a_worker_begins_after_it_was_sent(void **state) {
+  (void)state;
+  static struct pto_trace_log logs[2];
+  struct pto_trace trace = {.record = PTO_RECORD_TIMELINE, .spans = logs, .span_log_count = PTO_ARRAY_LENGTH(logs)};
+  for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(logs); i++) {
+    logs[i] = (struct pto_trace_log){.record_bytes = sizeof(struct pto_trace_span), .capacity = 4};
+    assert_true(pto_reserve_init(&logs[i].memory, 4 * sizeof(struct pto_trace_span)));
+  }
+  struct pto_port *port = begin(4, 2, 0);
+  struct pto_completion done;
+  const struct pto_message message = message_of(0, 1, true, false);
+  port->ops->end_run(port);
+  port->trace = &trace;
+  script_begin(port);
+  know(stealing_of(port), UINT32_MAX);
+  const uint64_t sent_at = pto_trace_now(&trace);
+  assert_false(port->ops->dispatch(port, &message, 0, &done));
+  assert_int_equal(poll_all(port, 1), 1);
+  assert_int_equal(logs[1].count, 1);
+  const struct pto_trace_span *span = pto_trace_log_at(&logs[1], 0);
+  assert_true(sent_at <= span->begin && span->begin <= span->end && span->end <= pto_trace_now(&trace));
+  end(port);
+  for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(logs); i++) pto_reserve_fini(&logs[i].memory);
 }
 
 static int wait_for_other(const struct pto_kernel_args *args) {
@@ -348,6 +374,7 @@ int main(void) {
       cmocka_unit_test(test_a_kernel_that_is_alone_stays_with_the_control_thread),
       cmocka_unit_test(test_stealing_closes_where_kernels_are_alone_again_and_again),
       cmocka_unit_test(test_a_kernel_that_is_alone_goes_to_a_worker_where_kernels_are_long),
+      cmocka_unit_test(test_the_span_of_a_kernel_on_a_worker_begins_after_it_was_sent),
       cmocka_unit_test(test_two_kernels_are_shared_by_two_threads),
       cmocka_unit_test(test_the_control_thread_runs_a_kernel_where_the_workers_have_enough),
       cmocka_unit_test(test_stealing_closes_where_a_kernel_takes_much_longer_on_a_worker_and_opens_again),

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <sim/engine/observed_unit.h>
 #include <sim/host/current.h>
 #include <tests/support/virtual_script.h>
 
@@ -110,6 +111,44 @@ static void test_the_watchdog_reports_no_kernel_that_has_come_back(void **state)
   assert_string_equal(report, "");
 }
 
+static struct pto_port *observed_port;
+static uint32_t run_count;
+
+/* Longer than the time-out, but for the first run. */
+static int rest_run(const struct pto_kernel_args *args) {
+  (void)args;
+  if (run_count++) (void)nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+  return 0;
+}
+static void run_twice(void *context, const struct pto_observed_unit *unit) {
+  for (uint32_t i = 0; i < 2; i++) pto_observed_unit_run(observed_port, (struct pto_observed_fill){0});
+}
+static void ignore_end(void *context) { (void)context; }
+
+static void test_the_watchdog_counts_no_time_of_runs_that_an_observer_limits(void **state) {
+  const struct pto_engine_observer observer = {.observe = run_twice, .end_run = ignore_end};
+  struct pto_chip chip = pto_script_chip(1, 1);
+  struct pto_error error;
+  struct pto_completion completion;
+  const struct pto_engine_config config = {.chip = &chip, .timeout_ms = 8, .on_timeout = take_report};
+  pto_script_reset();
+  report[0] = '\0';
+  run_count = 0;
+  assert_int_equal(pto_engine_observed_virtual_create(&config, &observed_port, &error), PTO_OK);
+  struct pto_port *port = observed_port;
+  pto_port_set_observer(port, &observer);
+  assert_int_equal(port->ops->begin_run(port, NULL, 0), PTO_OK);
+  struct pto_message message = pto_script_message(2, 1, 0, 0);
+  message.run = rest_run;
+  port->ops->dispatch(port, &message, 0, NULL);
+  port->ops->wait(port);
+  assert_int_equal(port->ops->poll(port, &completion, 1), 1);
+  port->ops->end_run(port);
+  port->ops->destroy(port);
+  assert_int_equal(run_count, 2);
+  assert_string_equal(report, "");
+}
+
 static void test_creation_survives_every_failure_of_memory(void **state) {
   struct pto_chip chip = pto_script_chip(2, 2);
   const struct pto_engine_config config = {.chip = &chip};
@@ -150,6 +189,7 @@ int main(void) {
       cmocka_unit_test(test_a_running_kernel_can_be_described),
       cmocka_unit_test(test_the_watchdog_reports_a_kernel_that_does_not_come_back),
       cmocka_unit_test(test_the_watchdog_reports_no_kernel_that_has_come_back),
+      cmocka_unit_test(test_the_watchdog_counts_no_time_of_runs_that_an_observer_limits),
       cmocka_unit_test(test_a_watchdog_that_cannot_start_is_answered),
       cmocka_unit_test(test_creation_survives_every_failure_of_memory),
   };

@@ -75,10 +75,12 @@ static inline void pto_streams_find_next(struct pto_streams *streams) {
   const unsigned __int128 left = pto_streams_at(streams, streams->head)->end - streams->served;
   const struct pto_timing_rate *share = &streams->shares[pto_streams_count(streams)];
   uint64_t duration = PTO_TIMING_MAX_PS;
-  if (PTO_LIKELY(left <= UINT64_MAX))
+  if (PTO_LIKELY(left <= UINT64_MAX)) {
     duration = pto_timing_scale((uint64_t)left, 1, share);
-  else if (left / share->divisor < PTO_TIMING_MAX_PS)
-    duration = (uint64_t)((left + (share->divisor - 1)) / share->divisor);
+  } else {
+    const unsigned __int128 exact = (left + (share->divisor - 1)) / share->divisor;
+    if (exact < PTO_TIMING_MAX_PS) duration = (uint64_t)exact;
+  }
   streams->next_at = streams->updated_at + duration;
 }
 

@@ -18,17 +18,31 @@
 #include <runtime/trace/segment.h>
 #include <runtime/trace/trace.h>
 
-enum verb { END, WORK, MOVE, SIGNAL, WAIT, PUSH, POP, BARRIER, TURN, YIELD, FAIL };
+#include <stdio.h>
+
+enum verb { END, WORK, MOVE, SIGNAL, WAIT, PUSH, POP, BARRIER, TURN, YIELD, UNTIL, FAIL };
 struct step {
   enum verb verb;
   uint32_t role_or_flag;
-  uint64_t amount; /* elements, bytes or a flag */
+  uint64_t amount; /* elements, bytes, a flag, a time in nanoseconds or a status */
 };
 
 #define MOST_STEPS 8
 #define MOST_BLOCKS 3
 static struct step scripts[MOST_BLOCKS][PTO_ROLE_COUNT][MOST_STEPS];
 static uint64_t totals[MOST_BLOCKS][PTO_ROLE_COUNT]; /* elements that the cost function states */
+static uint64_t total_bytes;                         /* that it states of each core */
+
+/* Looks at the clock again and again. */
+static int poll_clock(const struct pto_kernel_args *args, uint64_t until_ns) {
+  uint64_t now_ns = 0;
+  int status = pto_core_now(args, &now_ns);
+  while (status == 0 && now_ns < until_ns) {
+    status = pto_core_yield(args, false);
+    if (status == 0) status = pto_core_now(args, &now_ns);
+  }
+  return status;
+}
 
 static int follow(const struct pto_kernel_args *args) {
   static uint8_t data[PTO_CORE_FIFO_BYTES];
@@ -63,8 +77,12 @@ static int follow(const struct pto_kernel_args *args) {
     case YIELD:
       status = pto_core_yield(args, false);
       break;
+    case UNTIL:
+      status = poll_clock(args, step->amount);
+      break;
     case FAIL:
       status = (int)step->amount;
+      snprintf(args->core->message, args->core->message_size, "fails with %d", status);
       break;
     case END:
       break;
@@ -73,10 +91,16 @@ static int follow(const struct pto_kernel_args *args) {
   return status;
 }
 static struct pto_cost total_of(const struct pto_kernel_args *args) {
-  return (struct pto_cost){.vector_elems = totals[args->core->block_index][args->core->role]};
+  return (struct pto_cost){.vector_elems = totals[args->core->block_index][args->core->role], .bytes_in = total_bytes};
 }
-static const struct pto_kernel waits = {
-    .name = "waits", .cores = PTO_AIC | PTO_AIV, .flags = PTO_KERNEL_WAITS, .run = follow, .cost = total_of};
+static const struct pto_kernel_param params[] = {{.mode = PTO_INPUT}};
+static const struct pto_kernel waits = {.name = "waits",
+                                        .cores = PTO_AIC | PTO_AIV,
+                                        .flags = PTO_KERNEL_WAITS,
+                                        .params = params,
+                                        .param_count = PTO_ARRAY_LENGTH(params),
+                                        .run = follow,
+                                        .cost = total_of};
 static const struct pto_kernel turns = {
     .name = "turns", .cores = PTO_AIC | PTO_AIV, .flags = PTO_KERNEL_TURNS, .run = follow, .cost = total_of};
 
@@ -84,13 +108,22 @@ static struct pto_chip chip;
 static struct pto_port *port;
 static struct pto_trace trace;
 static struct pto_trace_log spans;
-static struct pto_payload payload;
+static union {
+  struct pto_payload payload;
+  struct {
+    char header[sizeof(struct pto_payload)];
+    struct pto_kernel_tensor tensor;
+  } with_tensor;
+} sent;
+static char memory[400];     /* of the tensor, where messages have one */
+static uint8_t tensor_count; /* 0 or 1 */
 
 /* `change` is to the chip; NULL: none. */
 static int set_up_with(void (*change)(void), bool has_segments) {
   struct pto_error error;
   memset(scripts, 0, sizeof scripts);
   memset(totals, 0, sizeof totals);
+  total_bytes = tensor_count = 0;
   chip = pto_script_chip(MOST_BLOCKS, 1);
   chip.signal_ps = 4;
   chip.fifo_bandwidth_mbps = 500000;
@@ -129,12 +162,20 @@ static int set_up_shared(void **state) {
   return set_up_with(share_anew, false);
 }
 static void use_l2(void) {
-  chip.shares_anew = chip.has_lru_l2 = true;
+  chip.shares_anew = true;
   chip.l2_bytes = 1000;
 }
-static int set_up_l2(void **state) {
+static int set_up_static_l2(void **state) {
   (void)state;
   return set_up_with(use_l2, false);
+}
+static void use_lru_l2(void) {
+  use_l2();
+  chip.has_lru_l2 = true;
+}
+static int set_up_lru_l2(void **state) {
+  (void)state;
+  return set_up_with(use_lru_l2, false);
 }
 
 static int tear_down(void **state) {
@@ -156,14 +197,19 @@ static void give(uint32_t block, uint32_t role, uint64_t total, const struct ste
 
 /* Sends `blocks` blocks of a task, block b to cluster b; the n-th message arrives at 3 n and begins 10 later. */
 static void send(const struct pto_kernel *aic, const struct pto_kernel *aiv0, uint32_t blocks, uint8_t flags) {
+  static const uint64_t shape = sizeof memory, stride = 1;
   uint32_t left = blocks * ((aic != NULL) + (aiv0 != NULL));
-  payload = (struct pto_payload){.block_count = blocks, .kernels = {aic, aiv0, NULL}};
+  sent.payload =
+      (struct pto_payload){.block_count = blocks, .tensor_count = tensor_count, .kernels = {aic, aiv0, NULL}};
+  sent.with_tensor.tensor =
+      (struct pto_kernel_tensor){.addr = memory, .shape = &shape, .strides = &stride, .ndims = 1, .dtype = PTO_UINT8};
   for (uint32_t block = 0; block < blocks; block++)
     for (uint32_t role = 0; role < 2; role++) {
-      if (!payload.kernels[role]) continue;
+      if (!sent.payload.kernels[role]) continue;
       left--;
-      const struct pto_message message = {.payload = &payload,
+      const struct pto_message message = {.payload = &sent.payload,
                                           .run = follow,
+                                          .tensor_count = tensor_count,
                                           .ticket = 10 * block + role,
                                           .block_index = block,
                                           .core = (uint16_t)(3 * block + role),
@@ -309,6 +355,54 @@ static void test_a_signal_that_takes_no_time_is_no_segment(void **state) {
                 PTO_ACTIVITY_signal);
 }
 
+/* The L2 moves 4 bytes a ps, the global memory 1. */
+static void test_of_what_it_states_a_part_is_in_an_l2_that_has_its_tensor(void **state) {
+  (void)state;
+  port->ops->bind_memory(port, memory, sizeof memory);
+  tensor_count = 1;
+  total_bytes = 1000; /* 400 of them are the tensor's */
+  GIVE(0, 1, 0, {MOVE, 0, 500});
+  send(NULL, &waits, 1, 0);
+  expect_completion(1, 0);
+  expect_span(0, 1, 13, 713); /* twice 300 and 200 / 4 */
+}
+
+static void test_of_what_it_states_a_part_is_in_an_l2_by_use_as_at_its_begin(void **state) {
+  (void)state;
+  tensor_count = 1;
+  total_bytes = 1000;
+  GIVE(0, 1, 0, {MOVE, 0, 500});
+  send(NULL, &waits, 1, 0);
+  expect_completion(1, 0);
+  expect_span(0, 1, 13, 563); /* 400 of 1000 are missed: twice 200 and 300 / 4 */
+  send(NULL, &waits, 1, 0);
+  expect_completion(1, 0);
+  expect_span(1, 1, 583, 833); /* 563, 5, 2, 3 and 10; nothing is missed */
+}
+
+static void test_a_wait_for_a_time_ends_a_sixteenth_of_the_wait_late_at_most(void **state) {
+  (void)state;
+  GIVE(0, 1, 0, {WORK, 0, 1000000000}, {UNTIL, 0, 1001000}); /* 1 ms, then 1 us */
+  send(NULL, &waits, 1, 0);
+  expect_completion(1, 0);
+  const struct pto_trace_span *span = pto_trace_log_at(&spans, 0);
+  assert_in_range(span->end, 1001000000, 1001000000 + 1000000 / 16);
+}
+
+static void test_a_sentence_goes_with_its_call(void **state) {
+  (void)state;
+  GIVE(0, 1, 0, {FAIL, 0, 7});
+  send(NULL, &waits, 1, 0);
+  expect_completion(1, 7);
+  assert_string_equal(port->ops->kernel_message(port, 1), "fails with 7");
+  GIVE(0, 1, 0, {WORK, 0, 1});
+  for (uint32_t i = 0; i < 2; i++) { /* the second is where the one that failed was */
+    send(NULL, &waits, 1, 0);
+    expect_completion(1, 0);
+    assert_string_equal(port->ops->kernel_message(port, 1), "");
+  }
+}
+
 /* Without an L2 cache, and with one that a call without tensors uses nothing of: all of it is of the global memory. */
 static void test_bytes_that_only_the_kernel_states_are_of_the_global_memory(void **state) {
   (void)state;
@@ -367,8 +461,14 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_a_signal_that_takes_no_time_is_no_segment, set_up_recorded, tear_down),
       cmocka_unit_test_setup_teardown(test_bytes_that_only_the_kernel_states_are_of_the_global_memory, set_up_shared,
                                       tear_down),
-      cmocka_unit_test_setup_teardown(test_bytes_that_only_the_kernel_states_are_of_the_global_memory, set_up_l2,
+      cmocka_unit_test_setup_teardown(test_bytes_that_only_the_kernel_states_are_of_the_global_memory, set_up_lru_l2,
                                       tear_down),
+      cmocka_unit_test_setup_teardown(test_of_what_it_states_a_part_is_in_an_l2_that_has_its_tensor, set_up_static_l2,
+                                      tear_down),
+      cmocka_unit_test_setup_teardown(test_of_what_it_states_a_part_is_in_an_l2_by_use_as_at_its_begin, set_up_lru_l2,
+                                      tear_down),
+      CASE(test_a_wait_for_a_time_ends_a_sixteenth_of_the_wait_late_at_most),
+      CASE(test_a_sentence_goes_with_its_call),
       CASE(test_what_comes_for_a_core_that_waits_follows_when_it_has_returned),
       CASE(test_waiting_for_ever_is_answered_at_once_and_says_who),
   };

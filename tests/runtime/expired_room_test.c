@@ -54,6 +54,24 @@ static void test_buffers_find_room_behind_registrations_whose_scopes_have_ended(
   fixture_close(&fixture);
 }
 
+static int registrations_that_fill_the_map_and_expire(struct pto_runtime *rt, struct fixture *f) {
+  const struct pto_tensor buffer = fixture_managed(rt, 64); /* has a space too, so there are fewer ranges than spaces */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &buffer), PTO_OK);
+  fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_AUTO), PTO_OK);
+  uint64_t count = 0;
+  for (; pto_access_map_has_space(&rt->map); count++) assert_int_equal(fixture_bytes(f, 32 * count, 16).status, PTO_OK);
+  fixture_expect(rt, pto_scope_end(rt), PTO_OK);
+  assert_int_equal(fixture_bytes(f, 32 * count, 16).status, PTO_OK);
+  return 0;
+}
+static void test_registrations_that_have_expired_make_room_for_the_next(void **state) {
+  (void)state;
+  fixture.config.window = 4;
+  fixture_open(&fixture);
+  fixture_run(&fixture, registrations_that_fill_the_map_and_expire, PTO_OK);
+  fixture_close(&fixture);
+}
+
 static int too_many_registrations(struct pto_runtime *rt, struct fixture *f) {
   struct pto_tensor t = {.status = PTO_OK};
   for (uint64_t i = 0; i < 2000 && t.status == PTO_OK; i++) t = fixture_bytes(f, 32 * i, 16);
@@ -221,6 +239,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(test_registrations_whose_scopes_have_ended_take_no_room_in_the_smallest_window),
       TEST(test_buffers_find_room_behind_registrations_whose_scopes_have_ended),
+      TEST(test_registrations_that_have_expired_make_room_for_the_next),
       TEST(test_live_registrations_that_fill_the_registry_end_the_run),
       TEST(test_address_spaces_that_unfinished_work_keeps_end_the_run_where_they_are_all),
       TEST(test_registrations_outside_a_run_that_fill_the_registry_are_invalid),

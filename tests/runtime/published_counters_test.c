@@ -13,6 +13,7 @@
 
 #include <cli/measure/event_source.h>
 #include <runtime/control/published_counters.h>
+#include <runtime/control/runtime_state.h>
 #include <tests/support/failing_malloc.h>
 #include <tests/support/runtime_fixture.h>
 
@@ -108,6 +109,35 @@ static void test_the_orchestration_reads_what_is_true_at_that_moment_and_sums_go
     assert_int_equal(VALUE(heap_bytes), 0);
     assert_int_equal(VALUE(stalls), 0);
   }
+  close_published(&f);
+}
+
+/* What another thread is told, while kernels run, of those that are ready: the most. */
+static const struct pto_published_counters *looked_at;
+static uint64_t most_ready;
+static int look(const struct pto_kernel_args *args) {
+  const uint64_t ready = atomic_load_explicit(&looked_at->values[PTO_PUBLISHED_COUNTER_ready], memory_order_relaxed);
+  most_ready = pto_max_u64(most_ready, ready);
+  return 0;
+}
+static int wait_for_looks(struct pto_runtime *rt, struct fixture *f) {
+  static const struct pto_kernel_param params[] = {{.mode = PTO_INPUT}};
+  static const struct pto_kernel looks = {
+      .name = "looks", .cores = PTO_AIV, .params = params, .param_count = 1, .run = look};
+  const struct pto_launch launch = {.aiv0 = &looks};
+  const struct pto_tensor x = fixture_bytes(f, 0, 64);
+  const struct pto_param param = pto_input(&x);
+  looked_at = rt->published;
+  most_ready = 0;
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "b", &x), PTO_OK);
+  for (uint32_t i = 0; i < 14; i++) fixture_expect(rt, pto_submit(rt, &launch, &param, 1, NULL), PTO_OK);
+  return PTO_OK;
+}
+static void test_others_are_told_what_is_ready_while_the_runtime_waits(void **state) {
+  struct fixture f;
+  open_published(&f);
+  fixture_run(&f, wait_for_looks, PTO_OK);
+  assert_true(most_ready > 0);
   close_published(&f);
 }
 
@@ -273,6 +303,7 @@ int main(void) {
       cmocka_unit_test(test_more_runtimes_than_names_do_without),
       cmocka_unit_test(test_an_orchestration_publishes_and_reads_at_once),
       cmocka_unit_test(test_the_orchestration_reads_what_is_true_at_that_moment_and_sums_go_on_over_runs),
+      cmocka_unit_test(test_others_are_told_what_is_ready_while_the_runtime_waits),
       cmocka_unit_test(test_waits_for_task_slots_and_by_the_host_are_stalls),
       cmocka_unit_test(test_what_was_counted_before_the_start_is_left_out),
       cmocka_unit_test(test_runtimes_at_the_same_time_have_names_of_their_own_and_give_them_back),

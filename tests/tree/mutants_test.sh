@@ -47,6 +47,10 @@ int most(const int *x, int count);
 int main(void) {
   static const int padded[] = {0, 3, 9, 4, 0}, *const x = padded + 1; /* a mutant that reads beyond the ends reads the same each time */
   int passed = most(x, 3) == 18;
+#ifdef CHECKED
+  static const int negative[] = {-5, -7};
+  passed &= most(negative, 2) == -10;
+#endif
   printf(passed ? "[       OK ] test_the_most_is_found\n" : "[  FAILED  ] test_the_most_is_found\n");
   return !passed;
 }
@@ -92,7 +96,8 @@ uncounted: what a test runs in a process that leaves no counters
   s/twice\(best\)/twice(best) + 1/
 END
 has_lld() { command -v ld.lld >/dev/null; } # here another linker does too
-export MUTANT_CC=cc MUTANT_FLAGS='-I. -O1 -g0' MUTANT_LINK="cc $(has_lld && echo -fuse-ld=lld)" MUTANT_LIBS='' AR=ar MUTANT_REACH=build/reach
+export AR=ar MUTANT_REACH=build/reach
+printf '%s\n' MUTANT_CC=cc "MUTANT_FLAGS='-I. -O1 -g0'" "MUTANT_LINK='cc $(has_lld && echo -fuse-ld=lld)'" "MUTANT_LIBS=''" >build/mutant-commands
 compiled() { cc -I. -O1 -MMD -MP -c -o "build/obj/${1%.c}.o" "$1"; }
 compiled runtime/task/most.c && compiled runtime/task/most_test.c && compiled runtime/task/other_test.c && compiled sim/copied_test.c && ar rcsP build/libpto.a build/obj/runtime/task/most.o &&
   ar rcs build/libsupport.a && ar rcs build/libptotools.a && ar rcs build/libptosim.a && touch build/flags &&
@@ -119,6 +124,11 @@ sed -i '/^endless:/,+2d' tests/mutants/named.list
 holds 'a named survivor is an error' leaves_with 1 mutants --only unseen
 holds 'one that no test notices survives' has_outcome 'survived +unseen'
 holds 'a survivor is shown' has_outcome '    what no test looks at'
+cp -r build checked && sed -i 's/-I\./-I. -DCHECKED/' checked/mutant-commands && rm -r checked/mutants && cc -I. -O1 -DCHECKED -c -o checked/obj/runtime/task/most_test.o runtime/task/most_test.c &&
+  cc -o checked/tests/runtime/task/most_test checked/obj/runtime/task/most_test.o checked/libpto.a || exit 1
+holds 'a checked build notices one that survives' leaves_with 0 mutants --checked checked --only unseen
+holds 'and it is told that the checked one did' has_outcome 'killed +unseen +most_test: checked, test_the_most_is_found'
+holds 'what it does not notice survives' leaves_with 1 mutants --checked checked --only unreached
 holds 'a line that no test runs survives' leaves_with 1 mutants --only unreached
 holds 'and it is told that none does' has_outcome 'survived +unreached +no test runs the line'
 holds 'a line whose runs leave no counters is tried with the tests of its file' leaves_with 0 mutants --only uncounted
@@ -215,7 +225,7 @@ if command -v clang >/dev/null && clang -fprofile-instr-generate -x c -o /dev/nu
   holds 'what is not newer is not run again' test ! build-cover/profiles/runtime-task-most_test/time -nt build-cover/before
 fi
 cd "$top" || exit 1
-unset MUTANT_CC MUTANT_FLAGS MUTANT_LINK MUTANT_LIBS AR MUTANT_REACH
+unset AR MUTANT_REACH
 
 # ---- the runtime itself, with the objects that are there already ------------------------------------------------------------------
 if [ "${PTO_BUILD_DIR:-build}" = build ] && has_lld && [ -x build/tests/runtime/memory/heap_ring_test ]; then
