@@ -243,6 +243,27 @@ static void test_calls_stay_where_they_are_metered(void **state) {
   end(port);
 }
 
+static void test_a_call_that_was_joined_gives_its_core_back_and_is_closed(void **state) {
+  const struct pto_engine_config config = {.chip = &chip};
+  struct pto_kernel_calls calls;
+  struct pto_error error;
+  char usual[8] = "usual", its[8] = "its", next[8] = "next";
+  chip = pto_script_chip(1, 1);
+  pto_script_reset();
+  assert_int_equal(pto_kernel_calls_init(&calls, &config, 3, 1, &error), PTO_OK);
+  const struct pto_message message = pto_script_message(1, 1, 0, 0);
+  struct pto_core view = {.index = 1, .message = usual, .message_size = sizeof usual};
+  pto_kernel_calls_open(&calls, &message, &view, its, sizeof its - 1);
+  assert_ptr_equal(view.message, its);
+  assert_int_equal(pto_kernel_calls_join(&calls, 1), 0);
+  assert_ptr_equal(view.message, usual);
+  assert_int_equal(view.message_size, sizeof usual);
+  view.message = next;
+  pto_kernel_calls_drop(&calls); /* of none */
+  assert_ptr_equal(view.message, next);
+  pto_kernel_calls_fini(&calls);
+}
+
 static void test_calls_are_not_made_where_kernels_are_skipped(void **state) {
   struct pto_port *port = begin(2, 2);
   port->ops->end_run(port);
@@ -380,6 +401,7 @@ int main(void) {
       cmocka_unit_test(test_a_core_leaves_its_sentences_in_one_place_on_any_thread),
       cmocka_unit_test(test_calls_stay_once_the_orchestration_polls),
       cmocka_unit_test(test_calls_stay_where_they_are_metered),
+      cmocka_unit_test(test_a_call_that_was_joined_gives_its_core_back_and_is_closed),
       cmocka_unit_test(test_calls_are_not_made_where_kernels_are_skipped),
       cmocka_unit_test(test_there_is_one_worker_by_default_and_where_conflicts_are_not_ordered),
       cmocka_unit_test(test_each_thread_knows_its_own_kernel),

@@ -224,7 +224,8 @@ static void test_samples_of_contexts_that_run_at_once_fall_to_their_kernels(void
                 pto_json_integer(root, "round_samples"), of_hot, of_mild, elsewhere);
   assert_true(of_hot > 3 * of_mild);
   assert_true(elsewhere <= 0.03 * of_hot);
-  assert_int_equal(pto_json_integer(root, "other_thread_samples"), 0);
+  /* The thread that calls both contexts works too, a little. */
+  assert_true(100 * pto_json_integer(root, "other_thread_samples") <= pto_json_integer(root, "round_samples"));
   json_decref(root);
 }
 
