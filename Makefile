@@ -383,9 +383,10 @@ mutants: ## the runtime broken in one place at a time, and the tests that notice
 	$(AGAIN) SAN=address,undefined mutant-commands
 	$(AGAIN) run-mutants CHECKED=build-address-undefined
 REACH := build-clang-coverage/reach
+# The macros of optional libraries for each source: but for its home none has them.
 define MUTANT_COMMANDS
 MUTANT_CC='$(CC)'
-MUTANT_FLAGS='$(ALL_CFLAGS) -g0'
+MUTANT_FLAGS='$(ALL_CFLAGS) $(HAVE_HWLOC) $(HAVE_NUMA) $(HAVE_DW) $(HAVE_VALGRIND) $(HAVE_SDE) $(HAVE_ZLIB) -g0'
 MUTANT_LINK='$(LINK) -fuse-ld=lld -Wl,-S'
 MUTANT_LIBS='$(LIBS) -lcmocka'
 endef
